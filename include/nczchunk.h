@@ -299,12 +299,36 @@ int nczchunk_var_set_write_grid(nczchunk_var *var,
                                 nczchunk_context *context);
 
 /**
+ * Sets the lengths of the chunks along a dimension, counted from 0, where they differ: chunk i of the dimension
+ * contributes lengths[i] elements and is stored with, and decodes to, encoded_lengths[i] elements, which is no less.
+ * Each chunk begins where the one before it ends. What a chunk decodes to beyond its length is never read, and is
+ * written as fill values. encoded_lengths NULL stands for lengths. Both have num_chunks entries, which are copied. They
+ * may reach beyond the end of the dimension, also by whole chunks, and bound how long nczchunk_var_set_dimlen can make
+ * it. lengths NULL stands for chunks of one length again, that of nczchunk_var_chunklen.
+ *
+ * So several files that were chunked alike are one variable along their first dimension, although their last chunks
+ * hold fewer elements than they are stored with.
+ *
+ * Errors: NCZCHUNK_EINVAL (var is NULL; num_chunks 0; a length of 0; an encoded length that is less than the length;
+ * lengths whose sum is less than the dimension's; a chunk larger than PTRDIFF_MAX bytes; more elements than
+ * PTRDIFF_MAX; a variable with a write grid), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (a dimension with
+ * another origin than 0), NCZCHUNK_ENOMEM. After an error the chunks are as they were.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_var_set_chunk_lengths(nczchunk_var *var,
+                                   size_t dimension,
+                                   size_t num_chunks,
+                                   const size_t *lengths,
+                                   const size_t *encoded_lengths,
+                                   nczchunk_context *context);
+
+/**
  * Changes the current length of a dimension, counted from 0, for example when an unlimited dimension has grown. Set
  * the current length before a write: the write ignores stored elements beyond the length, and may replace them by the
  * fill value.
  *
- * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
- * PTRDIFF_MAX + 1).
+ * Errors: NCZCHUNK_EINVAL (var is NULL; more than the chunks of nczchunk_var_set_chunk_lengths have), NCZCHUNK_EBADDIM
+ * (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above PTRDIFF_MAX + 1).
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_var_set_dimlen(nczchunk_var *var,
@@ -362,8 +386,9 @@ NCZCHUNK_API size_t nczchunk_var_rank(const nczchunk_var *var);
 NCZCHUNK_API size_t nczchunk_var_dimlen(const nczchunk_var *var, size_t dimension);
 
 /**
- * Returns the length of a chunk along a dimension, counted from 0, in elements. Returns 0 if there is no such
- * dimension, and for NULL.
+ * Returns the length of a chunk along a dimension, counted from 0, in elements; where chunks differ
+ * (nczchunk_var_set_chunk_lengths), the largest that one decodes to. Returns 0 if there is no such dimension, and for
+ * NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_chunklen(const nczchunk_var *var, size_t dimension);
 
@@ -372,6 +397,35 @@ NCZCHUNK_API size_t nczchunk_var_chunklen(const nczchunk_var *var, size_t dimens
  * it is that of nczchunk_var_chunklen. Returns 0 if the dimension does not exist, and for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_write_chunklen(const nczchunk_var *var, size_t dimension);
+
+/**
+ * Returns the number of chunks along a dimension, counted from 0, stored or absent. Returns 0 if there is no such
+ * dimension, and for NULL.
+ */
+NCZCHUNK_API size_t nczchunk_var_num_chunks(const nczchunk_var *var, size_t dimension);
+
+/**
+ * Returns 1 if the chunks along a dimension, counted from 0, have one length, which is that of nczchunk_var_chunklen.
+ * Returns 0 if they have a list of lengths (nczchunk_var_set_chunk_lengths), if there is no such dimension, and for
+ * NULL.
+ */
+NCZCHUNK_API int nczchunk_var_is_regular(const nczchunk_var *var, size_t dimension);
+
+/**
+ * Tells where the chunk with an index lies along a dimension, counted from 0, all in elements: start receives the first
+ * element of the dimension that it holds, length how many it holds, and encoded_length how many it is stored with and
+ * decodes to. Each may be NULL.
+ *
+ * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EINVALCOORDS (no such chunk).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_var_chunk_extent(const nczchunk_var *var,
+                              size_t dimension,
+                              ptrdiff_t chunk_index,
+                              size_t *start,
+                              size_t *length,
+                              size_t *encoded_length,
+                              nczchunk_context *context);
 
 /**
  * Returns the origin of a dimension, counted from 0. Returns 0 if the dimension does not exist, and for NULL.
@@ -394,7 +448,8 @@ NCZCHUNK_API size_t nczchunk_var_word_size(const nczchunk_var *var);
 NCZCHUNK_API int nczchunk_var_endian(const nczchunk_var *var);
 
 /**
- * Returns the size of a whole decoded chunk in bytes; 0 for NULL.
+ * Returns the size of a whole decoded chunk in bytes; where chunks differ (nczchunk_var_set_chunk_lengths), of one that
+ * has the largest length along each dimension. Returns 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_chunk_bytes(const nczchunk_var *var);
 
@@ -680,7 +735,8 @@ typedef struct nczchunk_projection {
      */
     ptrdiff_t chunk_index;
     /**
-     * The chunk's beginning in the index space that the origin refers to: chunk_index * chunklen.
+     * The chunk's beginning in the index space that the origin refers to: chunk_index * chunklen, or the sum of the
+     * lengths of the chunks before it.
      */
     ptrdiff_t offset;
     /**
@@ -793,9 +849,10 @@ int nczchunk_plan_chunk(const nczchunk_plan *plan,
 /**
  * Checks whether writes by two plans for the same variable would touch a chunk in common. shared receives 1 if so,
  * else 0. Writes may run at the same time if their plans share no chunk. For a variable with a write grid, the chunks
- * are those of that grid. The check takes about the same time for any number of chunks.
+ * are those of that grid. The check takes about the same time for any number of chunks; where chunks have a list of
+ * lengths (nczchunk_var_set_chunk_lengths), for any number of those that are alike and side by side.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins).
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_plan_shares_chunks(const nczchunk_plan *plan,

@@ -829,6 +829,14 @@ template <class T> void check_element_size(std::size_t element_size)
                                           + text(sizeof(T)));
 }
 
+/// Where a chunk lies along a dimension, all in elements.
+struct ChunkExtent {
+    /// The first element of the dimension that it holds, and how many it holds.
+    std::size_t start, length;
+    /// How many it is stored with and decodes to.
+    std::size_t encoded_length;
+};
+
 /// The properties of a variable, owned or not.
 template <class Self> class VariableGetters {
   public:
@@ -840,6 +848,21 @@ template <class Self> class VariableGetters {
         return nczchunk_var_write_chunklen(var(), dimension);
     }
     std::ptrdiff_t origin(std::size_t dimension) const noexcept { return nczchunk_var_origin(var(), dimension); }
+    std::size_t num_chunks(std::size_t dimension) const noexcept { return nczchunk_var_num_chunks(var(), dimension); }
+
+    /// Whether the chunks along a dimension have one length.
+    bool is_regular(std::size_t dimension) const noexcept { return nczchunk_var_is_regular(var(), dimension) != 0; }
+
+    /// Where a chunk lies along a dimension.
+    ChunkExtent chunk_extent(std::size_t dimension, std::ptrdiff_t chunk_index) const
+    {
+        ChunkExtent extent{};
+        call([&](nczchunk_context *context) {
+            return nczchunk_var_chunk_extent(var(), dimension, chunk_index, &extent.start, &extent.length,
+                                             &extent.encoded_length, context);
+        });
+        return extent;
+    }
 
     /// The current lengths of the dimensions, and the lengths of a chunk.
     Lengths shape() const { return lengths(nczchunk_var_dimlen); }
@@ -947,6 +970,19 @@ class Variable : public detail::VariableGetters<Variable> {
         check_rank(write_chunk_shape.size());
         call([&](nczchunk_context *context) {
             return nczchunk_var_set_write_grid(var_.get(), write_chunk_shape.data(), context);
+        });
+    }
+
+    /// Sets the lengths of the chunks along a dimension, where they differ; and, if they are more, the lengths that they
+    /// decode to. No lengths stand for chunks of one length.
+    void set_chunk_lengths(std::size_t dimension, const Lengths &lengths, const Lengths &encoded_lengths = {})
+    {
+        if (!encoded_lengths.empty() && encoded_lengths.size() != lengths.size())
+            throw Error(Status::invalid, "there is not one encoded length per chunk");
+        const std::size_t *const encoded = encoded_lengths.empty() ? nullptr : encoded_lengths.data();
+        const std::size_t *const given = lengths.empty() ? nullptr : lengths.data();
+        call([&](nczchunk_context *context) {
+            return nczchunk_var_set_chunk_lengths(var_.get(), dimension, lengths.size(), given, encoded, context);
         });
     }
 

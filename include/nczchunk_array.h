@@ -529,6 +529,16 @@ typedef struct nczchunk_description {
      * and removes nothing. With 0, the call fails if an array or group exists.
      */
     size_t overwrite;
+    /**
+     * For Zarr v3 without shards, the lengths of the chunks where they differ: for each dimension a list with as many
+     * entries as num_chunks has for it. A list may be NULL for chunks of one length, that of chunk_shape. NULL if no
+     * dimension has a list.
+     */
+    const size_t *const *chunk_lengths;
+    /**
+     * For each dimension the number of entries in its list of chunk_lengths.
+     */
+    const size_t *num_chunks;
 } nczchunk_description;
 
 /**
@@ -652,7 +662,7 @@ int nczchunk_array_remove_attribute(nczchunk_array *array,
 
 /** Initialises a nczchunk_description that uses nothing yet. */
 #define NCZCHUNK_DESCRIPTION_INIT \
-    {sizeof(nczchunk_description), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0, 0, 0, 0}
+    {sizeof(nczchunk_description), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * LISTING A GROUP

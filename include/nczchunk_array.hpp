@@ -330,6 +330,14 @@ class Description {
         chunks_ = lengths;
         return *this;
     }
+    /// Sets the lengths of the chunks where they differ: for each dimension a list of all its chunks' lengths, which is
+    /// empty if they have one length, that of chunks().
+    Description &chunk_lengths(std::vector<std::vector<std::size_t>> lists)
+    {
+        check_rank(lists.size(), "chunk lengths");
+        chunk_lengths_ = std::move(lists);
+        return *this;
+    }
     Description &shards(const Lengths &lengths)
     {
         check_rank(lengths.size(), "shard");
@@ -489,6 +497,14 @@ class Description {
         description.shape = shape_.data();
         description.chunk_shape = chunks_ ? chunks_->data() : nullptr;
         description.shard_shape = shards_ ? shards_->data() : nullptr;
+        std::vector<const std::size_t *> lists;
+        std::vector<std::size_t> nums;
+        for (const std::vector<std::size_t> &list : chunk_lengths_) {
+            lists.push_back(list.empty() ? nullptr : list.data());
+            nums.push_back(list.size());
+        }
+        description.chunk_lengths = lists.empty() ? nullptr : lists.data();
+        description.num_chunks = nums.empty() ? nullptr : nums.data();
         description.dimension_names = names.empty() ? nullptr : names.data();
         if (fill_text_)
             description.fill_value = &fill_text;
@@ -510,6 +526,7 @@ class Description {
     std::string type_name_;
     Lengths shape_;
     std::optional<Lengths> chunks_, shards_;
+    std::vector<std::vector<std::size_t>> chunk_lengths_;
     std::vector<std::string> names_;
     std::vector<unsigned char> fill_value_;
     std::optional<std::string> fill_text_, attributes_json_;

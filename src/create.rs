@@ -32,9 +32,10 @@ use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NA
 use nczchunk::AttributeValue;
 use nczchunk::{Array, ArrayFormat, Description};
 use nczchunk_engine::alloc;
+use nczchunk_engine::chunk_list::ChunkRun;
 use nczchunk_engine::dims::check_rank;
 use nczchunk_engine::element::ElementType;
-use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::error::{Error, ErrorKind, Result};
 use nczchunk_engine::key::Separator;
 use nczchunk_engine::variable::Endian;
 
@@ -109,8 +110,14 @@ pub struct nczchunk_description {
     /// are removed; symbolic links are removed as links. If anything else is there, the call fails with NCZCHUNK_EEXIST
     /// and removes nothing. With 0, the call fails if an array or group exists.
     pub overwrite: usize,
+    /// For Zarr v3 without shards, the lengths of the chunks where they differ: for each dimension a list with as many
+    /// entries as num_chunks has for it. A list may be NULL for chunks of one length, that of chunk_shape. NULL if no
+    /// dimension has a list.
+    pub chunk_lengths: *const *const usize,
+    /// For each dimension the number of entries in its list of chunk_lengths.
+    pub num_chunks: *const usize,
 }
-assert_can_grow!(nczchunk_description, overwrite: usize);
+assert_can_grow!(nczchunk_description, num_chunks: *const usize);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
 unsafe impl Growing for nczchunk_description {}
 
@@ -335,6 +342,27 @@ unsafe fn described<T>(
         // SAFETY: a name is NULL or a text.
         alloc::push(&mut dimension_names, unsafe { optional_text(*name) }?)?;
     }
+    let mut lists = Vec::new();
+    // SAFETY: both lists are NULL or have an entry for each dimension.
+    let (lengths, nums) = unsafe { (given(from.chunk_lengths, from.rank), optional(from.num_chunks, from.rank)) };
+    for (d, &lengths) in lengths.unwrap_or_default().iter().enumerate() {
+        let mut list = Vec::new();
+        if !lengths.is_null() {
+            let num_chunks = nums.and_then(|nums| nums.get(d)).copied().unwrap_or(0);
+            // SAFETY: the list has as many entries.
+            for &len in unsafe { required(lengths, num_chunks, "chunk_lengths") }? {
+                alloc::push(&mut list, ChunkRun::new(1, len))?;
+            }
+            if list.is_empty() {
+                return Err(Error::from(ErrorKind::Argument("a list of chunk lengths is empty")).in_dimension(d));
+            }
+        }
+        alloc::push(&mut lists, list)?;
+    }
+    let mut chunk_runs = Vec::new();
+    for list in &lists {
+        alloc::push(&mut chunk_runs, list.as_slice())?;
+    }
     let mut settings = Vec::new();
     for codec in codecs {
         // SAFETY: both are NULL or texts.
@@ -372,6 +400,7 @@ unsafe fn described<T>(
     if let Some(chunk_shape) = chunk_shape {
         to = to.with_chunk_shape(chunk_shape);
     }
+    to = to.with_chunk_runs(&chunk_runs);
     if let Some(shard_shape) = shard_shape {
         to = to.with_shard_shape(shard_shape);
     }

@@ -96,5 +96,5 @@ pub unsafe extern "C" fn nczchunk_projection_at(
 
 fn project(dimlen: usize, chunklen: usize, start: usize, count: usize, stride: isize) -> Result<Projections> {
     let dimension = Dimension::new(dimlen, chunklen)?;
-    Ok(Projections::new(dimension, Slice::read(dimlen, start, count, stride)?))
+    Projections::new(&dimension, Slice::read(dimlen, start, count, stride)?)
 }

@@ -8,11 +8,12 @@ use std::ffi::{c_int, c_void};
 
 use super::context::report;
 use super::objects::{nczchunk_context, nczchunk_var};
-use super::pointers::{hand_over, handle_mut, optional, required, take_back};
+use super::pointers::{hand_over, handle, handle_mut, optional, required, take_back};
+use nczchunk_engine::chunk_list::ChunkRun;
 use nczchunk_engine::copier::Copier;
 use nczchunk_engine::dims::check_rank;
 use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::grid::{Access, Dimension};
+use nczchunk_engine::grid::{Access, ChunkExtent, Dimension};
 use nczchunk_engine::variable::{Endian, Variable, check_element_size};
 
 /// The largest rank: netCDF's NC_MAX_VAR_DIMS.
@@ -165,12 +166,52 @@ pub unsafe extern "C" fn nczchunk_var_set_write_grid(
     unsafe { change(var, context, |var| var.set_write_grid(optional(write_chunklens, var.rank()))) }
 }
 
+/// Sets the lengths of the chunks along a dimension, counted from 0, where they differ: chunk i of the dimension
+/// contributes lengths[i] elements and is stored with, and decodes to, encoded_lengths[i] elements, which is no less.
+/// Each chunk begins where the one before it ends. What a chunk decodes to beyond its length is never read, and is
+/// written as fill values. encoded_lengths NULL stands for lengths. Both have num_chunks entries, which are copied. They
+/// may reach beyond the end of the dimension, also by whole chunks, and bound how long nczchunk_var_set_dimlen can make
+/// it. lengths NULL stands for chunks of one length again, that of nczchunk_var_chunklen.
+///
+/// So several files that were chunked alike are one variable along their first dimension, although their last chunks
+/// hold fewer elements than they are stored with.
+///
+/// Errors: NCZCHUNK_EINVAL (var is NULL; num_chunks 0; a length of 0; an encoded length that is less than the length;
+/// lengths whose sum is less than the dimension's; a chunk larger than PTRDIFF_MAX bytes; more elements than
+/// PTRDIFF_MAX; a variable with a write grid), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (a dimension with
+/// another origin than 0), NCZCHUNK_ENOMEM. After an error the chunks are as they were.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_set_chunk_lengths(
+    var: *mut nczchunk_var,
+    dimension: usize,
+    num_chunks: usize,
+    lengths: *const usize,
+    encoded_lengths: *const usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let set = |var: &mut Variable| {
+        if lengths.is_null() {
+            return var.set_chunk_runs(dimension, None);
+        }
+        // SAFETY: each is NULL or has num_chunks entries, as documented.
+        let (lengths, encoded) =
+            unsafe { (required(lengths, num_chunks, "lengths")?, optional(encoded_lengths, num_chunks)) };
+        // With no entries this is an empty list, too.
+        let encoded = encoded.unwrap_or(lengths).iter();
+        let chunks =
+            lengths.iter().zip(encoded).map(|(&len, &encoded_len)| ChunkRun { num_chunks: 1, len, encoded_len });
+        var.set_chunks(dimension, Some(chunks))
+    };
+    // SAFETY: the header's general promise.
+    unsafe { change(var, context, set) }
+}
+
 /// Changes the current length of a dimension, counted from 0, for example when an unlimited dimension has grown. Set
 /// the current length before a write: the write ignores stored elements beyond the length, and may replace them by the
 /// fill value.
 ///
-/// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above
-/// PTRDIFF_MAX + 1).
+/// Errors: NCZCHUNK_EINVAL (var is NULL; more than the chunks of nczchunk_var_set_chunk_lengths have), NCZCHUNK_EBADDIM
+/// (no such dimension), NCZCHUNK_EDIMSIZE (dimlen above PTRDIFF_MAX + 1).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_set_dimlen(
     var: *mut nczchunk_var,
@@ -277,8 +318,9 @@ pub unsafe extern "C" fn nczchunk_var_dimlen(var: *const nczchunk_var, dimension
     unsafe { ask_dimension(var, Access::Read, dimension, Dimension::len) }
 }
 
-/// Returns the length of a chunk along a dimension, counted from 0, in elements. Returns 0 if there is no such
-/// dimension, and for NULL.
+/// Returns the length of a chunk along a dimension, counted from 0, in elements; where chunks differ
+/// (nczchunk_var_set_chunk_lengths), the largest that one decodes to. Returns 0 if there is no such dimension, and for
+/// NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
     // SAFETY: the header's general promise.
@@ -291,6 +333,56 @@ pub unsafe extern "C" fn nczchunk_var_chunklen(var: *const nczchunk_var, dimensi
 pub unsafe extern "C" fn nczchunk_var_write_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
     // SAFETY: the header's general promise.
     unsafe { ask_dimension(var, Access::Write, dimension, Dimension::chunklen) }
+}
+
+/// Returns the number of chunks along a dimension, counted from 0, stored or absent. Returns 0 if there is no such
+/// dimension, and for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_num_chunks(var: *const nczchunk_var, dimension: usize) -> usize {
+    // SAFETY: the header's general promise.
+    unsafe { ask_dimension(var, Access::Read, dimension, Dimension::num_chunks) }
+}
+
+/// Returns 1 if the chunks along a dimension, counted from 0, have one length, which is that of nczchunk_var_chunklen.
+/// Returns 0 if they have a list of lengths (nczchunk_var_set_chunk_lengths), if there is no such dimension, and for
+/// NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_is_regular(var: *const nczchunk_var, dimension: usize) -> c_int {
+    // SAFETY: the header's general promise.
+    unsafe { ask_dimension(var, Access::Read, dimension, |dimension| c_int::from(dimension.chunks().is_none())) }
+}
+
+/// Tells where the chunk with an index lies along a dimension, counted from 0, all in elements: start receives the first
+/// element of the dimension that it holds, length how many it holds, and encoded_length how many it is stored with and
+/// decodes to. Each may be NULL.
+///
+/// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EINVALCOORDS (no such chunk).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_var_chunk_extent(
+    var: *const nczchunk_var,
+    dimension: usize,
+    chunk_index: isize,
+    start: *mut usize,
+    length: *mut usize,
+    encoded_length: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let tell = || {
+        // SAFETY: the header's general promise.
+        let var = &unsafe { handle(var, "var is NULL") }?.0;
+        let of = var.dimensions().get(dimension).ok_or(ErrorKind::NoDimension(dimension))?;
+        let no_chunk = ErrorKind::Index { index: of.chunk_at(chunk_index), len: of.num_chunks() };
+        let ChunkExtent { start: first, len, encoded_len } = of.chunk(chunk_index).ok_or(no_chunk)?;
+        for (place, number) in [(start, first), (length, len), (encoded_length, encoded_len)] {
+            if !place.is_null() {
+                // SAFETY: it is a place for a number, as documented.
+                unsafe { place.write(number) };
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report(context, tell) }
 }
 
 /// Returns the origin of a dimension, counted from 0. Returns 0 if the dimension does not exist, and for NULL.
@@ -325,7 +417,8 @@ pub unsafe extern "C" fn nczchunk_var_endian(var: *const nczchunk_var) -> c_int 
     }
 }
 
-/// Returns the size of a whole decoded chunk in bytes; 0 for NULL.
+/// Returns the size of a whole decoded chunk in bytes; where chunks differ (nczchunk_var_set_chunk_lengths), of one that
+/// has the largest length along each dimension. Returns 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_chunk_bytes(var: *const nczchunk_var) -> usize {
     // SAFETY: the header's general promise.

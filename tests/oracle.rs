@@ -10,6 +10,8 @@
 
 #[path = "oracle/cases.rs"]
 mod cases;
+#[path = "oracle/lists.rs"]
+mod lists;
 #[path = "oracle/naive.rs"]
 mod naive;
 #[path = "oracle/subject.rs"]
@@ -123,6 +125,31 @@ fn random_pairs_of_plans_that_share_chunks() {
             assert_eq!(plans[1].shares_chunks(&plans[0]).unwrap(), expected, "{plans:?}");
         }
         println!("{shared} pairs share chunks");
+    });
+}
+
+/// Chunks with a list of lengths: projections, and whether two selections share a chunk.
+#[test]
+fn random_lists_of_chunk_lengths() {
+    seeded(|rng| {
+        for _ in 0..at_most(100_000) {
+            let (num, longest) = (rng.usize(1..=12), rng.usize(1..=7));
+            let one = lists::Listed::random(rng, num, longest);
+            one.check_projections();
+            one.check_shared(&one.selecting(rng));
+        }
+    });
+}
+
+/// The same in up to three dimensions: reads and writes.
+#[test]
+fn random_arrays_with_lists_of_chunk_lengths() {
+    seeded(|rng| {
+        for variant in 0..at_most(5_000) {
+            let rank = rng.usize(1..=3);
+            let dims: Vec<_> = (0..rank).map(|_| lists::Listed::random(rng, 4, 4)).collect();
+            lists::check(&dims, variant);
+        }
     });
 }
 

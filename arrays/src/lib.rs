@@ -61,8 +61,9 @@ mod zarr;
 use nczchunk_engine::zstream;
 #[cfg(feature = "arrays")]
 use nczchunk_engine::{
-    alloc, buffer, cache, codec, copier, copy, dims, element, error, float_format, grid, hyperslab, limits, lock,
-    open_object, plan, pool, projection, setting, shared, store, strings, transfer, type_name, typed, variable, waiter,
+    alloc, buffer, cache, chunk_list, codec, copier, copy, dims, element, error, float_format, grid, hyperslab, limits,
+    lock, open_object, plan, pool, projection, setting, shared, store, strings, transfer, type_name, typed, variable,
+    waiter,
 };
 
 #[cfg(feature = "arrays")]
@@ -81,11 +82,11 @@ pub use nczchunk_engine::codec::public::*;
 pub use nczchunk_engine::open_object::{ObjectState, OpenObject, Opening, Versions};
 #[doc(inline)]
 pub use nczchunk_engine::{
-    Access, BorrowedChunk, BorrowedChunkMut, Buffer, Cache, CacheStatistics, Change, ChunkLocation, ChunkReader,
-    ChunkState, ChunkStore, Dimension, Element, ElementType, Endian, Error, ErrorKind, Filled, Grid, Hyperslab,
-    MAX_RANK, MemoryLimits, Odometer, Options, Plan, Prepared, Progress, ProgressFunction, Projection, Projections,
-    Request, Result, SettingNames, Slice, TYPES, Take, Taken, TimeUnit, TypeRow, Variable, ZeroCopyReader, chunkshape,
-    classic, key, read, read_into, status, write,
+    Access, BorrowedChunk, BorrowedChunkMut, Buffer, Cache, CacheStatistics, Change, ChunkExtent, ChunkLocation,
+    ChunkReader, ChunkRun, ChunkState, ChunkStore, Dimension, Element, ElementType, Endian, Error, ErrorKind, Filled,
+    Grid, Hyperslab, MAX_RANK, MemoryLimits, Odometer, Options, Plan, Prepared, Progress, ProgressFunction, Projection,
+    Projections, Request, Result, SettingNames, Slice, TYPES, Take, Taken, TimeUnit, TypeRow, Variable, ZeroCopyReader,
+    chunkshape, classic, key, read, read_into, status, write,
 };
 #[cfg(feature = "arrays")]
 pub use zarr::{AttributeValue, has_codec};

@@ -1,10 +1,23 @@
 //! The grid of chunks: a variable's dimensions, how they are cut into chunks, and where an element lies in its chunk.
 
+use crate::chunk_list::{ChunkList, ChunkRun, Run};
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
+use crate::shared::Shared;
 
 /// The longest dimension: its chunk indices and positions fit a signed number.
 const MAX_DIMLEN: usize = 1 << (usize::BITS - 1);
+
+/// Where a chunk lies along one dimension. All in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkExtent {
+    /// The first element of the dimension that it holds.
+    pub start: usize,
+    /// How many elements of the dimension it holds.
+    pub len: usize,
+    /// How many elements it is stored with and decodes to.
+    pub encoded_len: usize,
+}
 
 /// Reading or writing. netCDF checks the arguments of writes less strictly than those of reads, and a variable whose
 /// chunks are stored in shards is read by chunk and written by shard.
@@ -25,16 +38,22 @@ pub enum Access {
 /// Inside this crate chunks are mostly counted from the dimension's first one, and positions from the beginning of that
 /// chunk: element `e` has the position `lead + e`, where `lead` is how much of the first chunk lies before the
 /// dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// Or the chunks have a list of lengths ([`ChunkRun`]). Then the origin is 0, each chunk begins where the one before it
+/// ends, and each may decode to more elements than it contributes. All that depends on how long a chunk is is asked
+/// here.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dimension {
     len: usize,
+    /// 0 stands for the list.
     chunklen: usize,
     /// The index of the chunk that holds the first element: floor(origin / chunklen).
     first_chunk: isize,
     /// The position of the first element: origin - first_chunk * chunklen.
     lead: usize,
-    /// 2^64 / chunklen, rounded up: see `locate`. 0 for chunks of 1 element or of more than 2^32.
+    /// 2^64 / chunklen, rounded up: see `locate`. 0 for chunks of 1 element or of more than 2^32, and for a list.
     reciprocal: u64,
+    list: Option<Shared<ChunkList>>,
 }
 
 impl Dimension {
@@ -50,9 +69,24 @@ impl Dimension {
         if len > MAX_DIMLEN {
             return Err(ErrorKind::DimensionLength(len).into());
         }
+        Ok(Dimension::regular(len, chunklen))
+    }
+
+    fn regular(len: usize, chunklen: usize) -> Self {
         let is_short = chunklen > 1 && u32::try_from(chunklen).is_ok();
         let reciprocal = if is_short { u64::MAX / chunklen as u64 + 1 } else { 0 };
-        Ok(Dimension { len, chunklen, first_chunk: 0, lead: 0, reciprocal })
+        Dimension { len, chunklen, first_chunk: 0, lead: 0, reciprocal, list: None }
+    }
+
+    /// A dimension of `len` elements whose chunks are these, the first ones first. They may reach beyond its end, also
+    /// by whole chunks.
+    ///
+    /// # Errors
+    /// `Argument` for chunks that end before the dimension does or that no dimension can have: none, a length of 0, an
+    /// encoded length below the logical one, more than can be counted; `OutOfMemory`.
+    pub fn with_chunks(len: usize, chunks: impl IntoIterator<Item = ChunkRun>) -> Result<Self> {
+        let list = Shared::new(ChunkList::new(chunks.into_iter())?)?;
+        Dimension { len: 0, chunklen: 0, first_chunk: 0, lead: 0, reciprocal: 0, list: Some(list) }.with_len(len)
     }
 
     /// The same dimension with its first element at the global index `origin`.
@@ -61,6 +95,9 @@ impl Dimension {
     /// `Origin` if the global index of an element, or of the beginning of its chunk, does not fit an `isize`.
     pub fn with_origin(self, origin: isize) -> Result<Self> {
         let refused = ErrorKind::Origin { origin, dimlen: self.len };
+        if self.list.is_some() {
+            return if origin == 0 { Ok(self) } else { Err(refused.into()) };
+        }
         let Ok(chunklen) = isize::try_from(self.chunklen) else {
             return if origin == 0 { Dimension::new(self.len, self.chunklen) } else { Err(refused.into()) };
         };
@@ -75,7 +112,13 @@ impl Dimension {
 
     /// The same dimension and origin with another length.
     fn with_len(self, len: usize) -> Result<Self> {
-        Dimension::new(len, self.chunklen)?.with_origin(self.origin())
+        match &self.list {
+            Some(list) if len > list.len() => {
+                Err(ErrorKind::Argument("the list of chunk lengths ends before the dimension does").into())
+            }
+            Some(_) => Ok(Dimension { len, ..self }),
+            None => Dimension::new(len, self.chunklen)?.with_origin(self.origin()),
+        }
     }
 
     /// The dimension's length; that of an unlimited dimension is its current one.
@@ -88,9 +131,45 @@ impl Dimension {
         self.len == 0
     }
 
-    /// The chunks' length.
+    /// The chunks' length; of a list the largest encoded one.
     pub fn chunklen(&self) -> usize {
+        self.list().map_or(self.chunklen, ChunkList::longest)
+    }
+
+    /// The chunks, if they have a list of lengths.
+    pub fn chunks(&self) -> Option<impl ExactSizeIterator<Item = ChunkRun>> {
+        self.list().map(|list| list.runs().iter().map(|run| run.chunks))
+    }
+
+    /// Where the chunk with this index lies; `None` if there is none.
+    pub fn chunk(&self, chunk_index: isize) -> Option<ChunkExtent> {
+        let chunk = self.chunk_at(chunk_index);
+        if chunk >= self.num_chunks() {
+            return None;
+        }
+        let (begin, _, encoded_len) = self.extent(chunk);
+        Some(ChunkExtent { start: begin.saturating_sub(self.lead), len: self.num_inside(chunk), encoded_len })
+    }
+
+    pub(crate) fn list(&self) -> Option<&ChunkList> {
+        self.list.as_deref()
+    }
+
+    /// The chunks' length; 0 stands for a list.
+    #[inline]
+    pub(crate) fn regular_chunklen(&self) -> usize {
         self.chunklen
+    }
+
+    /// A run of this dimension's chunks as a dimension of its own, which ends where this one does.
+    pub(crate) fn part(&self, run: &Run) -> Dimension {
+        Dimension::regular(run.len().min(self.len.saturating_sub(run.begin)), run.chunks.len)
+    }
+
+    /// Whether another dimension has the same chunks, whatever its length.
+    #[doc(hidden)]
+    pub fn is_cut_like(&self, other: &Dimension) -> bool {
+        (self.chunklen, self.origin(), &self.list) == (other.chunklen, other.origin(), &other.list)
     }
 
     /// The global index of the first element.
@@ -101,7 +180,7 @@ impl Dimension {
 
     /// How many chunks the dimension has.
     pub fn num_chunks(&self) -> usize {
-        if self.len == 0 { 0 } else { (self.lead + (self.len - 1)) / self.chunklen + 1 }
+        if self.len == 0 { 0 } else { self.locate(self.lead + (self.len - 1)).0 + 1 }
     }
 
     /// The position of element `e`, which is at most the dimension's length.
@@ -112,15 +191,36 @@ impl Dimension {
 
     /// The chunk that holds a position, and the place in the chunk.
     #[inline]
-    pub(crate) fn locate(&self, position: usize) -> (usize, usize) {
+    #[doc(hidden)]
+    pub fn locate(&self, position: usize) -> (usize, usize) {
         // Division takes longer than all the rest. A position p below 2^32 needs none: with the reciprocal r = 2^64 / C
         // rounded up, r*C - 2^64 < C <= 2^32, so p*r / 2^64 exceeds p/C by less than 1/C, and its floor is the same.
         let chunk = if self.reciprocal != 0 && position as u64 >> 32 == 0 {
             ((position as u128 * u128::from(self.reciprocal)) >> 64) as usize
+        } else if let Some(list) = &self.list {
+            return list.locate(position);
         } else {
             position / self.chunklen
         };
         (chunk, position - chunk * self.chunklen)
+    }
+
+    /// How many chunks a dimension of this length would have.
+    #[doc(hidden)]
+    pub fn num_chunks_of(&self, len: usize) -> usize {
+        if len == 0 { 0 } else { self.locate(len - 1).0 + 1 }
+    }
+
+    /// How many elements so many chunks have, from the first on, as if the dimension did not end within the last.
+    #[doc(hidden)]
+    pub fn len_of(&self, num_chunks: usize) -> Option<usize> {
+        match self.list() {
+            None => num_chunks.checked_mul(self.chunklen),
+            Some(list) => {
+                let (begin, last) = list.chunk(num_chunks.saturating_sub(1));
+                Some(if num_chunks == 0 { 0 } else { begin + last.len })
+            }
+        }
     }
 
     /// The index of a chunk.
@@ -136,28 +236,77 @@ impl Dimension {
         chunk_index.wrapping_sub(self.first_chunk) as usize
     }
 
-    /// Where the dimension ends in a chunk: the chunk's length, or less in the last one.
+    /// Where the dimension, which has no list, ends in a chunk: the chunk's length, or less in the last one.
     #[inline]
-    pub(crate) fn limit(&self, chunk: usize) -> usize {
+    pub(crate) fn regular_limit(&self, chunk: usize) -> usize {
         self.chunklen.min(self.lead + self.len - chunk * self.chunklen)
     }
 
+    /// The position at which a chunk begins, its length, and its encoded length.
+    pub(crate) fn extent(&self, chunk: usize) -> (usize, usize, usize) {
+        match self.list() {
+            Some(list) => {
+                let (begin, ChunkRun { len, encoded_len, .. }) = list.chunk(chunk);
+                (begin, len, encoded_len)
+            }
+            None => (chunk * self.chunklen, self.chunklen, self.chunklen),
+        }
+    }
+
+    /// How many elements the chunk with this index decodes to.
+    pub(crate) fn encoded_len(&self, chunk_index: isize) -> usize {
+        self.extent(self.chunk_at(chunk_index)).2
+    }
+
     /// How many elements of the dimension a chunk holds.
-    #[inline]
     #[doc(hidden)]
     pub fn num_inside(&self, chunk: usize) -> usize {
-        self.limit(chunk) - if chunk == 0 { self.lead } else { 0 }
+        let (begin, len, _) = self.extent(chunk);
+        self.inside(chunk, len.min(self.lead + self.len - begin))
+    }
+
+    /// The same of a chunk in which the dimension ends there.
+    #[inline]
+    pub(crate) fn inside(&self, chunk: usize, limit: usize) -> usize {
+        limit - if chunk == 0 { self.lead } else { 0 }
     }
 }
 
 /// The dimensions of a variable and the layout of a chunk, which is stored at full size, also where it reaches beyond
-/// the end of a dimension.
+/// the end of a dimension. Where a dimension has a list of chunk lengths, each chunk has a layout of its own.
 #[derive(Debug)]
 pub struct Grid {
     dimensions: Dims<Dimension>,
-    /// Bytes from an element of a chunk to the next, along each dimension.
-    strides: Dims<isize>,
-    chunk_bytes: usize,
+    /// Of a chunk, or of one that has the largest length along each dimension.
+    layout: ChunkLayout,
+    /// The rank; `usize::MAX` if not all chunks have the same layout.
+    regular_rank: usize,
+}
+
+/// How a chunk's elements lie.
+#[derive(Debug)]
+pub struct ChunkLayout {
+    /// Bytes from an element to the next, along each dimension.
+    pub strides: Dims<isize>,
+    /// Bytes in the chunk.
+    pub bytes: usize,
+}
+
+impl ChunkLayout {
+    /// The layout of a chunk of these lengths; `order` has each dimension once, from the slowest to the fastest.
+    fn set(
+        &mut self,
+        element_size: usize,
+        order: impl DoubleEndedIterator<Item = usize>,
+        len: impl Fn(usize) -> usize,
+    ) {
+        // No product exceeds the largest chunk's bytes, which fit.
+        self.bytes = element_size;
+        for d in order.rev() {
+            self.strides[d] = self.bytes as isize;
+            self.bytes *= len(d);
+        }
+    }
 }
 
 impl Grid {
@@ -178,26 +327,55 @@ impl Grid {
             rank,
             lengths.map(|(d, (&len, &chunklen))| Dimension::new(len, chunklen).map_err(|e| e.in_dimension(d))),
         )?;
-        let chunk_bytes = chunklens
-            .iter()
-            .try_fold(element_size, |bytes, &chunklen| bytes.checked_mul(chunklen))
-            .filter(|&bytes| isize::try_from(bytes).is_ok())
-            .ok_or(ErrorKind::Argument("a chunk is larger than memory can hold"))?;
+        let chunk_bytes = bytes_in_chunk(chunklens.iter().copied(), element_size)?;
         let mut strides = Dims::new();
         dims::fill(&mut strides, rank, 0)?;
-        let mut grid = Grid { dimensions, strides, chunk_bytes };
+        let layout = ChunkLayout { strides, bytes: chunk_bytes };
+        let mut grid = Grid { dimensions, layout, regular_rank: rank };
         grid.set_order(element_size, 0..rank);
         Ok(grid)
     }
 
     /// Orders the axes of a chunk; `order` has each dimension once, from the slowest to the fastest.
     pub(crate) fn set_order(&mut self, element_size: usize, order: impl DoubleEndedIterator<Item = usize>) {
-        // No product exceeds the chunk's bytes, which fit.
-        let mut stride = element_size as isize;
-        for d in order.rev() {
-            self.strides[d] = stride;
-            stride *= self.dimensions[d].chunklen as isize;
+        self.layout.set(element_size, order, |d| self.dimensions[d].chunklen());
+    }
+
+    /// The layout of the chunk with these indices, whose axes have this order; `None` if all chunks have the same.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn layout_of(
+        &self,
+        chunk: &[isize],
+        element_size: usize,
+        order: impl DoubleEndedIterator<Item = usize>,
+    ) -> Result<Option<ChunkLayout>> {
+        if self.is_regular() {
+            return Ok(None);
         }
+        let mut layout = ChunkLayout { strides: dims::copied(self.layout.strides.iter().copied())?, bytes: 0 };
+        layout.set(element_size, order, |d| self.dimensions[d].encoded_len(chunk[d]));
+        Ok(Some(layout))
+    }
+
+    /// Bytes in the chunk with these indices.
+    pub(crate) fn bytes_of(&self, chunk: &[isize], element_size: usize) -> usize {
+        if self.is_regular() {
+            return self.layout.bytes;
+        }
+        (0..chunk.len()).fold(element_size, |bytes, d| bytes * self.dimensions[d].encoded_len(chunk[d]))
+    }
+
+    /// Whether all chunks have the same layout.
+    pub fn is_regular(&self) -> bool {
+        self.regular_rank != usize::MAX
+    }
+
+    /// The number of dimensions; `usize::MAX` if not all chunks have the same layout.
+    #[inline]
+    pub(crate) fn regular_rank(&self) -> usize {
+        self.regular_rank
     }
 
     /// Sets how many bytes lie from a step of a row-major chunk's slowest dimension to the next, where other things lie
@@ -207,41 +385,70 @@ impl Grid {
     /// `Argument` for less than a step has, and for a chunk that then is larger than memory can hold.
     pub(crate) fn set_pitch(&mut self, pitch: usize) -> Result<()> {
         let Some(dimension) = self.dimensions.first() else { return Ok(()) };
-        let step = self.chunk_bytes / dimension.chunklen;
+        let step = self.layout.bytes / dimension.chunklen();
         if pitch < step {
             return Err(ErrorKind::Argument("strides make elements of a chunk overlap").into());
         }
-        let chunk_bytes = (dimension.chunklen - 1).checked_mul(pitch).and_then(|bytes| bytes.checked_add(step));
+        let chunk_bytes = (dimension.chunklen() - 1).checked_mul(pitch).and_then(|bytes| bytes.checked_add(step));
         let fits = |bytes: &usize| isize::try_from(*bytes).is_ok() && isize::try_from(pitch).is_ok();
-        const TOO_LARGE: ErrorKind = ErrorKind::Argument("a chunk is larger than memory can hold");
-        self.chunk_bytes = chunk_bytes.filter(fits).ok_or(TOO_LARGE)?;
-        self.strides[0] = pitch as isize;
+        self.layout.bytes = chunk_bytes.filter(fits).ok_or(TOO_LARGE)?;
+        self.layout.strides[0] = pitch as isize;
         Ok(())
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {
+        let strides = dims::copied(self.layout.strides.iter().copied())?;
         Ok(Grid {
-            dimensions: dims::copied(self.dimensions.iter().copied())?,
-            strides: dims::copied(self.strides.iter().copied())?,
-            chunk_bytes: self.chunk_bytes,
+            dimensions: dims::copied(self.dimensions.iter().cloned())?,
+            layout: ChunkLayout { strides, bytes: self.layout.bytes },
+            regular_rank: self.regular_rank,
         })
     }
 
     /// One dimension of this grid with another length.
     pub(crate) fn with_len(&self, d: usize, len: usize) -> Result<Dimension> {
         let dimension = self.dimensions.get(d).ok_or(ErrorKind::NoDimension(d))?;
-        dimension.with_len(len).map_err(|e| e.in_dimension(d))
+        dimension.clone().with_len(len).map_err(|e| e.in_dimension(d))
     }
 
     /// One dimension of this grid with another origin.
     pub(crate) fn with_origin(&self, d: usize, origin: isize) -> Result<Dimension> {
         let dimension = self.dimensions.get(d).ok_or(ErrorKind::NoDimension(d))?;
-        dimension.with_origin(origin).map_err(|e| e.in_dimension(d))
+        dimension.clone().with_origin(origin).map_err(|e| e.in_dimension(d))
     }
 
-    /// Puts another dimension with the same chunk length in the place of one.
+    /// One dimension of this grid with these chunks; `None` stands for chunks of one length, the largest there is.
+    ///
+    /// # Errors
+    /// Those of [`Dimension::with_chunks`]; `Argument` for a chunk that is larger than memory can hold.
+    pub(crate) fn with_chunks(
+        &self,
+        d: usize,
+        chunks: Option<impl Iterator<Item = ChunkRun>>,
+        element_size: usize,
+    ) -> Result<Dimension> {
+        let dimension = self.dimensions.get(d).ok_or(ErrorKind::NoDimension(d))?;
+        let changed = match chunks {
+            Some(chunks) => Dimension::with_chunks(dimension.len, chunks)
+                .and_then(|changed| changed.with_origin(dimension.origin()))
+                .map_err(|e| e.in_dimension(d))?,
+            None if dimension.list.is_none() => dimension.clone(),
+            None => Dimension::new(dimension.len, dimension.chunklen())?,
+        };
+        let chunklens = self.dimensions.iter().enumerate().map(|(other, dimension)| match other == d {
+            true => changed.chunklen(),
+            false => dimension.chunklen(),
+        });
+        bytes_in_chunk(chunklens, element_size)?;
+        Ok(changed)
+    }
+
+    /// Puts another dimension in the place of one. One with other chunks has been made by
+    /// [`with_chunks`](Self::with_chunks), and the order of axes is set anew.
     pub(crate) fn set_dimension(&mut self, d: usize, dimension: Dimension) {
         self.dimensions[d] = dimension;
+        let is_regular = self.dimensions.iter().all(|dimension| dimension.list.is_none());
+        self.regular_rank = if is_regular { self.rank() } else { usize::MAX };
     }
 
     /// The number of dimensions.
@@ -254,15 +461,23 @@ impl Grid {
         &self.dimensions
     }
 
-    /// Bytes in a chunk.
+    /// Bytes in a chunk; where chunks differ, in one that has the largest length along each dimension.
     pub fn chunk_bytes(&self) -> usize {
-        self.chunk_bytes
+        self.layout.bytes
     }
 
-    /// Bytes from an element of a chunk to the next, along each dimension.
+    /// Bytes from an element of a chunk to the next, along each dimension, where all chunks have the same layout.
     pub(crate) fn strides(&self) -> &[isize] {
-        &self.strides
+        &self.layout.strides
     }
+}
+
+const TOO_LARGE: ErrorKind = ErrorKind::Argument("a chunk is larger than memory can hold");
+
+/// Bytes in a chunk of these lengths.
+fn bytes_in_chunk(mut lens: impl Iterator<Item = usize>, element_size: usize) -> Result<usize> {
+    let bytes = lens.try_fold(element_size, |bytes, len| bytes.checked_mul(len));
+    Ok(bytes.filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or(TOO_LARGE)?)
 }
 
 #[cfg(test)]
@@ -284,7 +499,7 @@ mod tests {
         });
         assert_eq!(seen, [(0, 0, 3), (-1, 3, 3), (-1, 0, 3), (-2, 3, 3), (0, 3, 3), (1, 0, 3)]);
         let longest = Dimension::new(MAX_DIMLEN, 1).unwrap();
-        assert_eq!(status(longest.with_origin(1)), EDIMSIZE);
+        assert_eq!(status(longest.clone().with_origin(1)), EDIMSIZE);
         assert_eq!(status(longest.with_origin(isize::MIN)), NOERR);
         assert_eq!(status(Dimension::new(9, 5).unwrap().with_origin(isize::MIN)), EDIMSIZE);
         assert_eq!(status(Dimension::new(9, usize::MAX).unwrap().with_origin(-1)), EDIMSIZE);

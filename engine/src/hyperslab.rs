@@ -5,6 +5,8 @@
 //!
 //! The checks and their order are netCDF's: every stride first, then start and end, dimension by dimension.
 
+use std::ops::Range;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::{Access, Dimension};
 
@@ -52,6 +54,15 @@ impl Slice {
         let (step, descends) = (stride.unsigned_abs(), stride < 0);
         let start = if descends { start - count.saturating_sub(1) * step } else { start };
         Slice { start, count, stride: step, descends }
+    }
+
+    /// Those of its elements that lie in such a part of the dimension, counted from where the part begins; and how many
+    /// are before them.
+    pub(crate) fn within(&self, part: Range<usize>) -> (Slice, usize) {
+        let before = |end: usize| end.saturating_sub(self.start).div_ceil(self.stride).min(self.count);
+        let (first, end) = (before(part.start), before(part.end));
+        let start = if end > first { self.start + first * self.stride - part.start } else { 0 };
+        (Slice { start, count: end - first, ..*self }, first)
     }
 
     /// The first element, if any is selected.
@@ -228,7 +239,7 @@ mod tests {
     #[test]
     fn writes_skip_the_far_end_when_nothing_is_selected() {
         let check = |access| {
-            let dimensions = [Dimension::new(10, 1).unwrap(); 2];
+            let dimensions = [0; 2].map(|_| Dimension::new(10, 1).unwrap());
             let slices = Hyperslab::new(&[0, 5], &[0, 9]).slices(&dimensions, access);
             slices.map_or_else(
                 |e| (e.status(), e.dimension()),
@@ -265,7 +276,7 @@ mod tests {
 
     #[test]
     fn lists_of_another_rank_are_refused() {
-        let dimensions = [Dimension::new(10, 1).unwrap(); 2];
+        let dimensions = [0; 2].map(|_| Dimension::new(10, 1).unwrap());
         let status = |slab: Hyperslab<'_>| slab.slices(&dimensions, Access::Read).map(|_| ()).unwrap_err().status();
         assert_eq!(status(Hyperslab::new(&[0], &[1, 1])), EINVAL);
         assert_eq!(status(Hyperslab::new(&[0, 0], &[1])), EINVAL);

@@ -158,8 +158,9 @@ mod tests {
 
     #[test]
     fn elements_that_may_share_bytes_are_found() {
-        let dimensions = [4, 3, 1]
-            .map(|len| Projections::new(Dimension::new(len, 2).unwrap(), Slice::read(len, 0, len, 1).unwrap()));
+        let dimensions = [4, 3, 1].map(|len| {
+            Projections::new(&Dimension::new(len, 2).unwrap(), Slice::read(len, 0, len, 1).unwrap()).unwrap()
+        });
         let elements = Elements { dimensions: &dimensions, num_elements: 12, element_size: 4 };
         let disjoint = |strides: [isize; 3]| {
             let (low, high) = reach(elements, &strides);
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn there_is_one_stride_a_dimension() {
-        let dimension = Projections::new(Dimension::new(4, 2).unwrap(), Slice::read(4, 0, 4, 1).unwrap());
+        let dimension = Projections::new(&Dimension::new(4, 2).unwrap(), Slice::read(4, 0, 4, 1).unwrap()).unwrap();
         let elements = Elements { dimensions: &[dimension], num_elements: 4, element_size: 4 };
         for strides in [&[][..], &[4, 4]] {
             for layout in [Layout::strided(elements, strides, 0, 16), Layout::mapped(elements, strides)] {

@@ -29,6 +29,8 @@ pub mod buffer;
 pub mod cache;
 #[doc(hidden)]
 pub mod cancel;
+#[doc(hidden)]
+pub mod chunk_list;
 pub mod chunkshape;
 pub mod classic;
 #[doc(hidden)]
@@ -93,11 +95,12 @@ pub mod zstream;
 
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
+pub use chunk_list::ChunkRun;
 pub use codec::public::*;
 pub use dims::MAX_RANK;
 pub use element::{ElementType, TYPES, TimeUnit, TypeRow};
 pub use error::{Error, ErrorKind, Result};
-pub use grid::{Access, Dimension, Grid};
+pub use grid::{Access, ChunkExtent, Dimension, Grid};
 pub use hyperslab::{Hyperslab, Slice};
 pub use limits::MemoryLimits;
 pub use odometer::Odometer;

@@ -48,8 +48,8 @@ impl<'v> Plan<'v> {
         dims::reserve(&mut dimensions, grid.rank())?;
         // A count of 0 leaves nothing, however large the others are.
         let (mut num_elements, mut num_chunks) = (1usize, 1usize);
-        for (&dimension, slice) in grid.dimensions().iter().zip(hyperslab.slices(grid.dimensions(), access)?) {
-            let projections = Projections::new(dimension, slice);
+        for (dimension, slice) in grid.dimensions().iter().zip(hyperslab.slices(grid.dimensions(), access)?) {
+            let projections = Projections::new(dimension, slice)?;
             num_elements = num_elements.saturating_mul(slice.count());
             num_chunks = num_chunks.saturating_mul(projections.len());
             dimensions.push(projections);
@@ -158,7 +158,11 @@ impl Plan<'_> {
 
     /// The number of bytes of the touched chunks, each at full size; `usize::MAX` if it is more than a `usize` holds.
     pub fn chunk_bytes(&self) -> usize {
-        self.num_chunks.saturating_mul(self.grid().chunk_bytes())
+        if self.grid().is_regular() {
+            return self.num_chunks.saturating_mul(self.grid().chunk_bytes());
+        }
+        let lens = self.dimensions.iter().map(Projections::encoded_len);
+        if self.num_chunks == 0 { 0 } else { lens.fold(self.variable().element_size(), usize::saturating_mul) }
     }
 
     /// The number of chunks of the whole variable, stored or missing; `usize::MAX` if it is more than a `usize` holds.
@@ -262,19 +266,23 @@ impl Plan<'_> {
     /// every dimension, because each touches all combinations of its indices.
     ///
     /// # Errors
-    /// `Argument` if the plans are for different grids of chunks.
+    /// `Argument` if the plans are for different grids of chunks; `OutOfMemory` for chunks with a list of lengths.
     pub fn shares_chunks(&self, other: &Plan<'_>) -> Result<bool> {
         let [mine, others] = [self, other].map(|plan| plan.variable().grid(Access::Write).dimensions());
-        let cut = |dimension: &Dimension| (dimension.chunklen(), dimension.origin());
-        if !mine.iter().map(cut).eq(others.iter().map(cut)) {
+        if mine.len() != others.len() || !mine.iter().zip(others).all(|(mine, others)| mine.is_cut_like(others)) {
             return Err(ErrorKind::Argument("the plans are for different grids of chunks").into());
         }
         // A scalar has no dimension to tell: both touch its one chunk.
-        let mut pairs = self.dimensions.iter().zip(mine).zip(other.dimensions.iter().zip(others));
-        Ok(pairs.all(|((mine, dimension), (others, others_dimension))| {
-            Projections::new(*dimension, mine.slice())
-                .shares_chunk(&Projections::new(*others_dimension, others.slice()))
-        }))
+        for ((mine, dimension), (others, others_dimension)) in
+            self.dimensions.iter().zip(mine).zip(other.dimensions.iter().zip(others))
+        {
+            let [mine, others] = [(mine, dimension), (others, others_dimension)]
+                .map(|(projections, dimension)| Projections::new(dimension, projections.slice()));
+            if !mine?.shares_chunk(&others?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -17,7 +17,15 @@
 //! In a dimension with an origin, element `i` has the position `lead + i`, counted from the beginning of the first
 //! chunk, where `lead` is how much of that chunk lies before the dimension ([`Dimension`]). All of the above holds with
 //! `lead + s` for `s`, and with chunks counted from the dimension's first.
+//!
+//! Chunks with a list of lengths are runs of chunks that are alike. Each run is a dimension in which all of the above
+//! holds, and the projections are those onto the runs, one after another. Which run the p-th is in is found by
+//! bisection: at once if the slice touches every chunk between its ends, which it does if no chunk is shorter than
+//! `t`; else of the numbers of chunks that it touches in the runs, which are counted before.
 
+use crate::alloc;
+use crate::chunk_list::{ChunkList, Run};
+use crate::error::Result;
 use crate::grid::Dimension;
 use crate::hyperslab::Slice;
 
@@ -27,7 +35,8 @@ use crate::hyperslab::Slice;
 pub struct Projection {
     /// The chunk's index along the dimension. Signed, because a dimension that grew at its front has chunks below 0.
     pub chunk_index: isize,
-    /// The chunk's beginning in the index space that the origin refers to: chunk_index * chunklen.
+    /// The chunk's beginning in the index space that the origin refers to: chunk_index * chunklen, or the sum of the
+    /// lengths of the chunks before it.
     pub offset: isize,
     /// The first selected element, counted from the beginning of the chunk.
     pub first: usize,
@@ -42,7 +51,7 @@ pub struct Projection {
 }
 
 /// The projections of one slice onto the chunks it touches, in ascending order: a list that is computed, not stored.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Projections {
     dimension: Dimension,
     slice: Slice,
@@ -51,21 +60,77 @@ pub struct Projections {
     /// The first touched chunk.
     first_chunk: usize,
     len: usize,
+    /// Of a list of which not every chunk between the slice's ends is touched.
+    counts: Option<Box<Counts>>,
+}
+
+/// How many chunks are touched of all runs up to each, from the slice's first run to its last.
+#[derive(Debug)]
+struct Counts {
+    first_run: usize,
+    ends: Vec<usize>,
 }
 
 impl Projections {
     /// The projections of a slice that was checked against the dimension.
-    pub fn new(dimension: Dimension, slice: Slice) -> Self {
+    ///
+    /// # Errors
+    /// `OutOfMemory`, for chunks with a list of lengths only.
+    #[inline]
+    pub fn new(dimension: &Dimension, slice: Slice) -> Result<Self> {
+        match dimension.list() {
+            None => Ok(Projections::regular(dimension.clone(), slice)),
+            Some(list) => Projections::of_list(dimension, list, slice),
+        }
+    }
+
+    /// The projections onto chunks without a list.
+    #[inline]
+    fn regular(dimension: Dimension, slice: Slice) -> Self {
         let start = dimension.position(slice.start());
         let first_chunk = dimension.locate(start).0;
         let len = match slice.last() {
             None => 0,
-            Some(last) if slice.stride() <= dimension.chunklen() => {
+            Some(last) if slice.stride() <= dimension.regular_chunklen() => {
                 dimension.locate(dimension.position(last)).0 - first_chunk + 1
             }
             Some(_) => slice.count(),
         };
-        Projections { dimension, slice, start, first_chunk, len }
+        Projections { dimension, slice, start, first_chunk, len, counts: None }
+    }
+
+    #[cold]
+    fn of_list(dimension: &Dimension, list: &ChunkList, slice: Slice) -> Result<Self> {
+        let (start, dimension) = (slice.start(), dimension.clone());
+        let first_chunk = list.locate(start).0;
+        let mut all = Projections { dimension, slice, start, first_chunk, len: 0, counts: None };
+        let Some(last) = slice.last() else { return Ok(all) };
+        if slice.count() == 1 || slice.stride() <= list.shortest() {
+            all.len = list.locate(last).0 - first_chunk + 1;
+            return Ok(all);
+        }
+        let mut counts = Counts { first_run: list.run_at(start), ends: Vec::new() };
+        for run in all.runs(list) {
+            all.len += all.within(run).0.len;
+            alloc::push(&mut counts.ends, all.len)?;
+        }
+        all.counts = Some(alloc::try_box(counts)?);
+        Ok(all)
+    }
+
+    /// The runs of a list from the slice's first element to its last.
+    fn runs<'l>(&self, list: &'l ChunkList) -> &'l [Run] {
+        match self.slice.last() {
+            Some(last) => &list.runs()[list.run_at(self.start)..=list.run_at(last)],
+            None => &[],
+        }
+    }
+
+    /// The projections onto the chunks of a run, whose numbers are counted from the run's first; and how many elements
+    /// are selected before it.
+    fn within(&self, run: &Run) -> (Projections, usize) {
+        let (slice, before) = self.slice.within(run.begin..run.begin + run.len());
+        (Projections::regular(self.dimension.part(run), slice), before)
     }
 
     /// The number of touched chunks.
@@ -79,8 +144,8 @@ impl Projections {
     }
 
     /// The dimension whose chunks these are projections onto.
-    pub fn dimension(&self) -> Dimension {
-        self.dimension
+    pub fn dimension(&self) -> &Dimension {
+        &self.dimension
     }
 
     /// The slice that these are projections of.
@@ -88,9 +153,9 @@ impl Projections {
         self.slice
     }
 
-    /// Whether the slice touches every chunk between its ends.
+    /// Whether the chunks have no list, and the slice touches every one between its ends.
     fn is_dense(&self) -> bool {
-        self.slice.stride() <= self.dimension.chunklen()
+        self.slice.stride() <= self.dimension.regular_chunklen()
     }
 
     /// The p-th projection, or `None` beyond the last.
@@ -99,25 +164,53 @@ impl Projections {
         if p >= self.len {
             return None;
         }
-        let (stride, chunklen) = (self.slice.stride(), self.dimension.chunklen());
+        let (stride, chunklen) = (self.slice.stride(), self.dimension.regular_chunklen());
         Some(if self.is_dense() {
             let chunk = self.first_chunk + p;
             let base = chunk * chunklen;
             let k0 = if base <= self.start { 0 } else { div_ceil(base - self.start, stride) };
             self.projection(chunk, self.start + k0 * stride - base, k0)
+        } else if let Some(list) = self.dimension.list() {
+            self.in_list(list, p)?
         } else {
             let (chunk, first) = self.dimension.locate(self.start + p * stride);
             self.projection(chunk, first, p)
         })
     }
 
-    /// The projection after this one, which is one of these and not the last.
+    /// The p-th projection, onto chunks with a list of lengths.
+    #[cold]
+    fn in_list(&self, list: &ChunkList, p: usize) -> Option<Projection> {
+        let (run, p) = match &self.counts {
+            None => {
+                let chunk = self.first_chunk + p;
+                let run = &list.runs()[list.run_of(chunk)];
+                (run, chunk - run.first_chunk.max(self.first_chunk))
+            }
+            Some(counts) => {
+                let run = counts.ends.partition_point(|&end| end <= p);
+                let before = run.checked_sub(1).map_or(0, |last| counts.ends[last]);
+                (&list.runs()[counts.first_run + run], p - before)
+            }
+        };
+        let (part, before) = self.within(run);
+        let found = part.get(p)?;
+        Some(Projection {
+            // It fits, because a list has no more chunks or elements than an `isize` counts.
+            chunk_index: found.chunk_index + run.first_chunk as isize,
+            offset: found.offset + run.begin as isize,
+            iopos: found.iopos + before,
+            ..found
+        })
+    }
+
+    /// The projection after this one, which is one of these and not the last, onto chunks without a list.
     #[inline]
     pub(crate) fn after(&self, previous: &Projection) -> Projection {
         let k0 = previous.iopos + previous.iocount;
         let chunk = self.dimension.chunk_at(previous.chunk_index) + 1;
         // The next element, counted from the beginning of the next chunk.
-        let first = previous.last + self.slice.stride() - self.dimension.chunklen();
+        let first = previous.last + self.slice.stride() - self.dimension.regular_chunklen();
         if self.is_dense() {
             self.projection(chunk, first, k0)
         } else {
@@ -129,7 +222,7 @@ impl Projections {
     /// The projection onto a chunk whose first selected element is the k0-th one and lies at `first` in the chunk.
     #[inline]
     fn projection(&self, chunk: usize, first: usize, k0: usize) -> Projection {
-        let (stride, chunklen) = (self.slice.stride(), self.dimension.chunklen());
+        let (stride, chunklen) = (self.slice.stride(), self.dimension.regular_chunklen());
         let room = if self.is_dense() { div(chunklen - 1 - first, stride) + 1 } else { 1 };
         let iocount = room.min(self.slice.count() - k0);
         let chunk_index = self.dimension.chunk_index(chunk);
@@ -139,7 +232,7 @@ impl Projections {
             offset: chunk_index.wrapping_mul(chunklen as isize),
             first,
             last: first + (iocount - 1) * stride,
-            limit: self.dimension.limit(chunk),
+            limit: self.dimension.regular_limit(chunk),
             iopos: k0,
             iocount,
         }
@@ -148,7 +241,8 @@ impl Projections {
     /// Whether a projection of these covers its chunk: every element of the chunk that lies inside the dimension is
     /// selected.
     pub fn covers(&self, projection: &Projection) -> bool {
-        projection.iocount == self.dimension.num_inside(self.dimension.chunk_at(projection.chunk_index))
+        let chunk = self.dimension.chunk_at(projection.chunk_index);
+        projection.iocount == self.dimension.inside(chunk, projection.limit)
     }
 
     /// The number of covered chunks.
@@ -156,16 +250,36 @@ impl Projections {
     /// Between the first touched chunk and the last, a chunk lies inside the dimension as a whole, so it is covered if
     /// every element is selected: the stride is 1, or a chunk has one element.
     pub fn num_covered(&self) -> usize {
+        if let Some(list) = self.dimension.list() {
+            return self.runs(list).iter().map(|run| self.within(run).0.num_covered()).sum();
+        }
         let covers = |p| self.get(p).is_some_and(|projection| self.covers(&projection));
-        let between =
-            if self.slice.stride() == 1 || self.dimension.chunklen() == 1 { self.len.saturating_sub(2) } else { 0 };
+        let between = if self.slice.stride() == 1 || self.dimension.regular_chunklen() == 1 {
+            self.len.saturating_sub(2)
+        } else {
+            0
+        };
         between + usize::from(covers(0)) + usize::from(self.len > 1 && covers(self.len - 1))
+    }
+
+    /// How many elements the touched chunks decode to, along this dimension; `usize::MAX` where that is more than a
+    /// `usize` holds.
+    pub fn encoded_len(&self) -> usize {
+        match self.dimension.list() {
+            None => self.len.saturating_mul(self.dimension.regular_chunklen()),
+            Some(list) => self.runs(list).iter().fold(0, |sum: usize, run| {
+                sum.saturating_add(self.within(run).0.len.saturating_mul(run.chunks.encoded_len))
+            }),
+        }
     }
 
     /// Whether these and others of the same dimension touch a chunk in common.
     pub fn shares_chunk(&self, others: &Projections) -> bool {
         if self.is_empty() || others.is_empty() {
             return false;
+        }
+        if let Some(list) = self.dimension.list() {
+            return self.runs(list).iter().any(|run| self.within(run).0.shares_chunk(&others.within(run).0));
         }
         match (self.is_dense(), others.is_dense()) {
             (true, true) => {
@@ -174,14 +288,14 @@ impl Projections {
             (true, false) => others.touches_any(self.first_chunk, self.len),
             (false, true) => self.touches_any(others.first_chunk, others.len),
             (false, false) => {
-                shared::share_a_chunk(self.progression(), others.progression(), self.dimension.chunklen())
+                shared::share_a_chunk(self.progression(), others.progression(), self.dimension.regular_chunklen())
             }
         }
     }
 
     /// Whether a sparse slice has an element in one of these chunks, which lie side by side.
     fn touches_any(&self, first_chunk: usize, num_chunks: usize) -> bool {
-        let (stride, chunklen) = (self.slice.stride() as u128, self.dimension.chunklen() as u128);
+        let (stride, chunklen) = (self.slice.stride() as u128, self.dimension.regular_chunklen() as u128);
         let begin = first_chunk as u128 * chunklen;
         let end = begin + num_chunks as u128 * chunklen;
         let k = begin.saturating_sub(self.start as u128).div_ceil(stride);
@@ -321,7 +435,7 @@ mod tests {
 
     fn projections(len: usize, chunklen: usize, start: usize, count: usize, stride: isize) -> Projections {
         let dimension = Dimension::new(len, chunklen).unwrap();
-        Projections::new(dimension, Slice::read(len, start, count, stride).unwrap())
+        Projections::new(&dimension, Slice::read(len, start, count, stride).unwrap()).unwrap()
     }
 
     #[test]
@@ -355,7 +469,7 @@ mod tests {
     #[test]
     fn a_prepended_dimension_has_chunks_below_zero() {
         let dimension = Dimension::new(12, 4).unwrap().with_origin(-5).unwrap();
-        let all = Projections::new(dimension, Slice::read(12, 0, 12, 1).unwrap());
+        let all = Projections::new(&dimension, Slice::read(12, 0, 12, 1).unwrap()).unwrap();
         let seen: Vec<_> = all.iter().map(|p| (p.chunk_index, p.offset, p.first, p.last, p.limit, p.iopos)).collect();
         assert_eq!(seen, [(-2, -8, 3, 3, 4, 0), (-1, -4, 0, 3, 4, 1), (0, 0, 0, 3, 4, 5), (1, 4, 0, 2, 3, 9)]);
         assert!(all.iter().all(|projection| all.covers(&projection)));
@@ -369,7 +483,7 @@ mod tests {
             let requests = (0..9).flat_map(|start| (0..5).flat_map(move |n| (1..7).map(move |t| (start, n, t))));
             requests
                 .filter_map(|(start, count, stride)| Slice::read(9, start, count, stride).ok())
-                .map(|slice| Projections::new(dimension, slice))
+                .map(|slice| Projections::new(&dimension, slice).unwrap())
                 .collect()
         };
         for (chunklen, origin) in [(1, 0), (2, 0), (3, -4), (4, 1)] {
@@ -404,7 +518,7 @@ mod tests {
                 .flat_map(|start| [2, 3, 5].map(|count| (start, count)))
                 .flat_map(|(start, count)| (chunklen as isize + 1..20).map(move |stride| (start, count, stride)))
                 .filter_map(|(start, count, stride)| Slice::read(dimlen, start, count, stride).ok())
-                .map(|slice| Projections::new(Dimension::new(dimlen, chunklen).unwrap(), slice))
+                .map(|slice| Projections::new(&Dimension::new(dimlen, chunklen).unwrap(), slice).unwrap())
                 .step_by(step)
                 .collect();
             for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
@@ -430,7 +544,10 @@ mod tests {
     #[test]
     fn projections_tell_what_they_are_of() {
         let all = projections(10, 4, 1, 3, 4);
-        assert_eq!((all.dimension(), all.slice().start(), all.slice().count()), (Dimension::new(10, 4).unwrap(), 1, 3));
+        assert_eq!(
+            (all.dimension(), all.slice().start(), all.slice().count()),
+            (&Dimension::new(10, 4).unwrap(), 1, 3)
+        );
         assert_eq!((all.dimension().is_empty(), projections(0, 4, 0, 0, 1).dimension().is_empty()), (false, true));
     }
 }

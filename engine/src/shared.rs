@@ -27,6 +27,14 @@ unsafe impl<T: Send + Sync> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Shared<T> {}
 
+impl<T: PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Shared<T> {}
+
 impl<T> Shared<T> {
     #[doc(hidden)]
     pub fn new(value: T) -> Result<Self, Failed> {

@@ -3,12 +3,13 @@
 use smallvec::SmallVec;
 
 use crate::alloc::try_box;
+use crate::chunk_list::ChunkRun;
 use crate::copier::TextElement;
 use crate::copier::{Copier, Elements};
 use crate::dims;
 pub use crate::element::Endian;
 use crate::error::{ErrorKind, Result};
-use crate::grid::{Access, Dimension, Grid};
+use crate::grid::{Access, ChunkLayout, Dimension, Grid};
 
 /// A chunked variable: the lengths of its dimensions, and the layout of a chunk. It holds no data.
 ///
@@ -168,13 +169,17 @@ impl Variable {
     /// chunks that a write covers, to the check whether two plans share chunks, and to the parts of a plan for writing.
     ///
     /// # Errors
-    /// `Argument` if the lengths are not one per dimension, or not multiples of the chunk's; `OutOfMemory`.
+    /// `Argument` if the lengths are not one per dimension, or not multiples of the chunk's, and for chunks with a list
+    /// of lengths; `OutOfMemory`.
     pub fn set_write_grid(&mut self, write_chunklens: Option<&[usize]>) -> Result<()> {
         let Some(lens) = write_chunklens else {
             self.write_grid = None;
             return Ok(());
         };
         let dimensions = self.grid.dimensions();
+        if !self.grid.is_regular() {
+            return Err(ErrorKind::Argument("chunks with a list of lengths have no other grid for writing").into());
+        }
         if lens.len() != dimensions.len() || lens.iter().zip(dimensions).any(|(len, d)| len % d.chunklen() != 0) {
             return Err(ErrorKind::Argument("the lengths of the write grid must be multiples of the chunk's").into());
         }
@@ -184,6 +189,41 @@ impl Variable {
             grid.set_dimension(d, grid.with_origin(d, dimension.origin())?);
         }
         self.write_grid = Some(try_box(grid)?);
+        self.order_grids();
+        Ok(())
+    }
+
+    /// Sets the lengths of the chunks along a dimension, from the first on: runs of chunks that are alike. Each chunk
+    /// begins where the one before it ends, and may decode to more elements than it contributes: [`ChunkRun`]. `None`
+    /// stands for chunks that all have the largest encoded length.
+    ///
+    /// ```
+    /// use nczchunk::{ChunkRun, Variable};
+    ///
+    /// // Two files of 10 steps in chunks of 4, as one variable: the last chunk of each was stored at full size.
+    /// let file = [ChunkRun::new(2, 4), ChunkRun { num_chunks: 1, len: 2, encoded_len: 4 }];
+    /// let mut variable = Variable::new(&[20, 90], &[4, 90], 4)?;
+    /// variable.set_chunk_runs(0, Some(&[file, file].concat()))?;
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NoDimension`; `Argument` for chunks that end before the dimension does, for a length of 0, for an encoded length
+    /// below the logical one, for a chunk that is larger than memory can hold, and for a variable that is written by
+    /// another grid; `Origin` for a dimension with another origin than 0; `OutOfMemory`. After an error the chunks are
+    /// as they were.
+    pub fn set_chunk_runs(&mut self, d: usize, chunks: Option<&[ChunkRun]>) -> Result<()> {
+        self.set_chunks(d, chunks.map(|chunks| chunks.iter().copied()))
+    }
+
+    /// [`set_chunk_runs`](Self::set_chunk_runs), one after another.
+    #[doc(hidden)]
+    pub fn set_chunks(&mut self, d: usize, chunks: Option<impl Iterator<Item = ChunkRun>>) -> Result<()> {
+        if self.write_grid.is_some() && chunks.is_some() {
+            return Err(ErrorKind::Argument("a variable with a write grid has chunks of one length").into());
+        }
+        let dimension = self.grid.with_chunks(d, chunks, self.element_size)?;
+        self.grid.set_dimension(d, dimension);
         self.order_grids();
         Ok(())
     }
@@ -201,13 +241,13 @@ impl Variable {
     /// Changes a dimension's current length, for example when an unlimited dimension has grown.
     ///
     /// # Errors
-    /// `NoDimension`, `DimensionLength`, `Origin`.
+    /// `NoDimension`, `DimensionLength`, `Origin`; `Argument` for more than a list of chunk lengths has.
     pub fn set_dimlen(&mut self, d: usize, len: usize) -> Result<()> {
         self.change_dimension(d, |grid| grid.with_len(d, len))
     }
 
     /// Changes the global index of a dimension's first element, for example when elements have been prepended: see
-    /// [`Dimension`].
+    /// [`Dimension`]. It stays 0 where chunks have a list of lengths.
     ///
     /// # Errors
     /// `NoDimension`, `Origin`.
@@ -269,9 +309,27 @@ impl Variable {
         self.endian
     }
 
-    /// Bytes in a chunk by which the variable is read.
+    /// Bytes in a chunk by which the variable is read; where chunks have a list of lengths, in one that has the largest
+    /// length along each dimension.
     pub fn chunk_bytes(&self) -> usize {
         self.grid.chunk_bytes()
+    }
+
+    /// Bytes in the chunk with these indices, which is one of the grid's.
+    #[doc(hidden)]
+    pub fn chunk_bytes_of(&self, access: Access, chunk: &[isize]) -> usize {
+        self.grid(access).bytes_of(chunk, self.element_size)
+    }
+
+    /// The layout of the chunk with these indices, which is one of the grid's; `None` if all have the same.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn chunk_layout_of(&self, access: Access, chunk: &[isize]) -> Result<Option<ChunkLayout>> {
+        match self.chunk_order.as_slice() {
+            [] => self.grid(access).layout_of(chunk, self.element_size, 0..self.rank()),
+            order => self.grid(access).layout_of(chunk, self.element_size, order.iter().copied()),
+        }
     }
 
     /// The dimensions of a chunk from the slowest to the fastest; `None` stands for row-major.

@@ -22,6 +22,8 @@ mod buffer;
 mod cache;
 #[path = "../../engine/src/cancel.rs"]
 mod cancel;
+#[path = "../../engine/src/chunk_list.rs"]
+mod chunk_list;
 #[path = "../../engine/src/codec/mod.rs"]
 mod codec;
 #[path = "../../engine/src/copier.rs"]

@@ -76,7 +76,7 @@ impl Stored {
             // What reaches beyond a dimension is not there, and what lies between two records is not the variable's.
             return Ok(Some(inside));
         }
-        let request = Request::new(chunk, Access::Read, variable.chunk_bytes());
+        let request = Request::new(chunk, Access::Read, variable.chunk_bytes_of(Access::Read, chunk));
         store.stored_len(&request).map_err(|error| error.in_chunk(chunk))
     }
 

@@ -55,8 +55,8 @@ impl New {
             check_group(storage, name, &metadata, &groups)?;
         }
         let mut counts = Vec::new();
-        for (len, chunklen) in again.shape.iter().zip(&again.chunk_shape) {
-            alloc::push(&mut counts, len.div_ceil((*chunklen).max(1)))?;
+        for d in 0..again.shape.len() {
+            alloc::push(&mut counts, again.num_chunks(d))?;
         }
         let chunks = ChunkNames::Within(again.keys, counts);
         Ok((again, New { format, array, attributes, groups, overwrite: description.overwrite(), chunks }))

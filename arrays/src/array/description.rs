@@ -1,11 +1,13 @@
 //! Descriptions of new arrays: from the caller's settings to metadata.
 
 use crate::alloc;
+use crate::chunk_list::ChunkRun;
 use crate::chunkshape::{self, NETCDF_TARGET_BYTES};
 use crate::codec::{self, CodecRegistry, Stage};
 use crate::dims::check_rank;
 use crate::element::{ElementType, Elements, LARGEST as LARGEST_ELEMENT};
 use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Dimension;
 use crate::json::{self, At, Value};
 use crate::key::Separator;
 use crate::strings;
@@ -56,6 +58,7 @@ pub struct Description<'a> {
     element: ElementType,
     endian: Endian,
     chunk_shape: Option<&'a [usize]>,
+    chunk_runs: &'a [&'a [ChunkRun]],
     shard_shape: Option<&'a [usize]>,
     fill_value: Option<&'a [u8]>,
     format: ArrayFormat,
@@ -75,6 +78,7 @@ impl<'a> Description<'a> {
             element,
             endian: Endian::Native,
             chunk_shape: None,
+            chunk_runs: &[],
             shard_shape: None,
             fill_value: None,
             format: ArrayFormat::default(),
@@ -91,6 +95,25 @@ impl<'a> Description<'a> {
     /// [netCDF-C](crate::chunkshape::netcdf): chunks of about 16 MiB.
     pub fn with_chunk_shape(self, chunk_shape: &'a [usize]) -> Self {
         Description { chunk_shape: Some(chunk_shape), ..self }
+    }
+
+    /// For each dimension the lengths of its chunks, where these differ: runs of chunks that are alike, which reach the
+    /// end of the dimension or go beyond it. An empty list stands for chunks of one length, that of
+    /// [`with_chunk_shape`](Self::with_chunk_shape). Only Zarr v3 has such a grid, for arrays without shards; chunks of
+    /// it contribute all that they decode to.
+    ///
+    /// ```
+    /// use nczchunk::{ChunkRun, Description, ElementType};
+    ///
+    /// // Days in chunks of a month: 31, 28, 31, ...
+    /// let months = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31].map(|days| ChunkRun::new(1, days));
+    /// let sst = Description::new(&[365, 90, 180], ElementType::Float)
+    ///     .with_chunk_shape(&[31, 90, 180])
+    ///     .with_chunk_runs(&[&months, &[], &[]]);
+    /// # let _ = sst;
+    /// ```
+    pub fn with_chunk_runs(self, chunk_runs: &'a [&'a [ChunkRun]]) -> Self {
+        Description { chunk_runs, ..self }
     }
 
     /// The lengths of a shard, an object that holds several chunks; each is a multiple of the chunk's length. Only Zarr
@@ -179,7 +202,7 @@ impl<'a> Description<'a> {
             endian => endian,
         };
         let (codecs, endian) = self.codecs(format, endian, own)?;
-        let chunk_shape = self.chunks()?;
+        let (chunk_shape, chunk_runs) = self.lists(self.chunks()?)?;
         let (chunk_shape, codecs, shards) = match self.shard_shape {
             None => (chunk_shape, codecs, None),
             Some(shard_shape) => (self.shards(shard_shape, &chunk_shape)?, Vec::new(), Some((chunk_shape, codecs))),
@@ -190,6 +213,7 @@ impl<'a> Description<'a> {
             shape: alloc::copied(self.shape)?,
             unlimited: Vec::new(),
             chunk_shape,
+            chunk_runs,
             element: self.element,
             endian,
             order: None,
@@ -230,6 +254,34 @@ impl<'a> Description<'a> {
             Some(d) => Err(Error::from(ErrorKind::Argument("the chunk length is 0")).in_dimension(d)),
             None => Ok(alloc::copied(chunk_shape)?),
         }
+    }
+
+    /// The lists of chunk lengths, and the lengths of a chunk that is the largest.
+    fn lists(&self, mut chunk_shape: Vec<usize>) -> Result<(Vec<usize>, Vec<Vec<ChunkRun>>)> {
+        let mut lists = Vec::new();
+        if self.chunk_runs.iter().all(|runs| runs.is_empty()) {
+            return Ok((chunk_shape, lists));
+        }
+        self.check_len(self.chunk_runs.len())?;
+        if self.format != ArrayFormat::ZarrV3 || self.shard_shape.is_some() {
+            return Err(ErrorKind::Unsupported("chunks that differ in length, in Zarr v2 or in shards").into());
+        }
+        if self.chunk_runs.iter().copied().flatten().any(|run| run.encoded_len != run.len) {
+            return Err(ErrorKind::Unsupported("chunks that decode to more than they contribute, in Zarr").into());
+        }
+        for (d, runs) in self.chunk_runs.iter().enumerate() {
+            let mut list = Vec::new();
+            if !runs.is_empty() {
+                let dimension = Dimension::with_chunks(self.shape[d], runs.iter().copied());
+                let dimension = dimension.map_err(|error| error.in_dimension(d))?;
+                chunk_shape[d] = dimension.chunklen();
+                for run in dimension.chunks().into_iter().flatten() {
+                    alloc::push(&mut list, run)?;
+                }
+            }
+            alloc::push(&mut lists, list)?;
+        }
+        Ok((chunk_shape, lists))
     }
 
     /// Bytes that an element has in memory.

@@ -216,9 +216,9 @@ impl Array {
     pub fn reopened(&self) -> Result<Array> {
         let mut now = Array::open_in(&self.storage, &self.name, self.access)?;
         let (old, new) = (self.variable(), now.variable());
-        let lens = |variable: &Variable, d: usize| variable.dimensions()[d].chunklen();
+        let is_cut_like = |d: usize| old.dimensions()[d].is_cut_like(&new.dimensions()[d]);
         let is_same = old.rank() == new.rank()
-            && (0..old.rank()).all(|d| lens(old, d) == lens(new, d) && old.write_ratio(d) == new.write_ratio(d))
+            && (0..old.rank()).all(|d| is_cut_like(d) && old.write_ratio(d) == new.write_ratio(d))
             && self.element_type() == now.element_type();
         if !is_same {
             let reason = "the array was replaced by one with other chunks or another type; open it again";
@@ -240,9 +240,10 @@ impl Array {
     /// that shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
     ///
     /// # Errors
-    /// `OpenedToRead`; `Argument` for another number of dimensions, or if the array was replaced by one with other
-    /// chunks or another type; `DimensionLength`; `NotFound` if the array is gone; `Unsupported` for dimensions that
-    /// netCDF-C shares among arrays, and for a smaller shape in a storage that cannot list its objects;
+    /// `OpenedToRead`; `Argument` for another number of dimensions, for more than a list of chunk lengths has, or if the
+    /// array was replaced by one with other chunks or another type; `DimensionLength`; `NotFound` if the array is gone;
+    /// `Unsupported` for dimensions that netCDF-C shares among arrays, and for a smaller shape in a storage that cannot
+    /// list its objects;
     /// `OutOfMemory`, and those of the storage, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;

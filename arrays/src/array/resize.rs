@@ -14,7 +14,7 @@ use super::keys::{Chunks, Look};
 use crate::alloc;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
-use crate::grid::{Access, Grid};
+use crate::grid::{Access, Dimension, Grid};
 use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
 use crate::store::ChunkStore;
@@ -149,8 +149,7 @@ impl Look for Found<'_> {
 fn in_whole_chunks(variable: &Variable, shape: &[usize]) -> Result<Variable> {
     let mut whole = variable.try_clone()?;
     for (d, (dimension, &len)) in variable.grid(Access::Write).dimensions().iter().zip(shape).enumerate() {
-        let num_chunks = dimension.num_chunks().max(len.div_ceil(dimension.chunklen()));
-        let len = num_chunks.checked_mul(dimension.chunklen());
+        let len = dimension.len_of(dimension.num_chunks_of(dimension.len().max(len)));
         whole.set_dimlen(d, len.ok_or(ErrorKind::DimensionLength(dimension.len()))?)?;
     }
     Ok(whole)
@@ -171,18 +170,17 @@ struct Cut<'a> {
 }
 
 impl Cut<'_> {
-    /// For each dimension its length now, that of its chunks, and its length then.
-    fn lengths(&self) -> impl ExactSizeIterator<Item = (usize, usize, usize)> {
-        let dimensions = self.grid.dimensions().iter();
-        dimensions.zip(self.shape).map(|(dimension, &len)| (dimension.len(), dimension.chunklen(), len))
+    /// Each dimension as it is now, and its length then.
+    fn lengths(&self) -> impl ExactSizeIterator<Item = (&Dimension, usize)> {
+        self.grid.dimensions().iter().zip(self.shape).map(|(dimension, &len)| (dimension, len))
     }
 
     /// For each dimension how many chunks are not touched by what is cut off of it, and how many there are, now or
     /// then.
     fn untouched(&self) -> impl ExactSizeIterator<Item = (usize, usize)> {
-        self.lengths().map(|(old, chunklen, new)| {
-            let num_chunks = old.max(new).div_ceil(chunklen);
-            (if new < old { new / chunklen } else { num_chunks }, num_chunks)
+        self.lengths().map(|(old, new)| {
+            let num_chunks = old.num_chunks_of(old.len().max(new));
+            (if new < old.len() { old.locate(new).0 } else { num_chunks }, num_chunks)
         })
     }
 
@@ -222,10 +220,10 @@ impl Cut<'_> {
 
     /// Whether something may be cut off of chunks whose indices begin like this.
     fn reaches(&self, first: &[isize]) -> bool {
-        let is_cut = |(d, (old, chunklen, new)): (usize, (usize, usize, usize))| match first.get(d) {
-            Some(&index) if new < old => index.unsigned_abs() >= new / chunklen,
-            Some(&index) => index.unsigned_abs() >= new.div_ceil(chunklen),
-            None => new < old,
+        let is_cut = |(d, (old, new)): (usize, (&Dimension, usize))| match first.get(d) {
+            Some(&index) if new < old.len() => index.unsigned_abs() >= old.locate(new).0,
+            Some(&index) => index.unsigned_abs() >= old.num_chunks_of(new),
+            None => new < old.len(),
         };
         self.lengths().enumerate().any(is_cut)
     }
@@ -238,16 +236,17 @@ impl Cut<'_> {
 
     /// Whether a chunk has nothing inside the new shape.
     fn is_outside(&self, indices: &[isize]) -> bool {
-        self.lengths().zip(indices).any(|((_, chunklen, new), &index)| {
-            usize::try_from(index).is_ok_and(|index| index >= new.div_ceil(chunklen))
-        })
+        self.lengths()
+            .zip(indices)
+            .any(|((old, new), &index)| usize::try_from(index).is_ok_and(|index| index >= old.num_chunks_of(new)))
     }
 
     /// The dimensions in which a part of a chunk, which is not outside, is cut off.
     fn partly(&self, indices: &[isize]) -> impl Iterator<Item = usize> {
-        self.lengths().zip(indices).enumerate().filter_map(|(d, ((old, chunklen, new), &index))| {
-            let is_last = usize::try_from(index).is_ok_and(|index| index == new / chunklen);
-            (new < old && is_last && new % chunklen != 0).then_some(d)
+        self.lengths().zip(indices).enumerate().filter_map(|(d, ((old, new), &index))| {
+            let (last, place) = old.locate(new);
+            let is_last = usize::try_from(index).is_ok_and(|index| index == last);
+            (new < old.len() && is_last && place != 0).then_some(d)
         })
     }
 
@@ -257,12 +256,12 @@ impl Cut<'_> {
         let (mut start, mut count) = (Dims::new(), Dims::new());
         dims::reserve(&mut start, rank)?;
         dims::reserve(&mut count, rank)?;
-        for (d, ((_, chunklen, new), &index)) in self.lengths().zip(indices).enumerate() {
-            let first = usize::try_from(index).ok().and_then(|index| index.checked_mul(chunklen));
-            let first = first.ok_or(ErrorKind::Internal)?;
-            let skipped = if d == cut { new % chunklen } else { 0 };
-            start.push(first.checked_add(skipped).ok_or(ErrorKind::Internal)?);
-            count.push(chunklen - skipped);
+        for (d, ((old, new), &index)) in self.lengths().zip(indices).enumerate() {
+            let index = usize::try_from(index).map_err(|_| ErrorKind::Internal)?;
+            let [first, end] = [index, index + 1].map(|num_chunks| old.len_of(num_chunks).ok_or(ErrorKind::Internal));
+            let first = if d == cut { new } else { first? };
+            start.push(first);
+            count.push(end?.checked_sub(first).ok_or(ErrorKind::Internal)?);
         }
         Ok((start, count))
     }

@@ -398,7 +398,7 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
             HeapFile { storage: &file.storage, name: &file.name, len: file.len, base: file.base, sizes: file.sizes };
         let mut texts = ChunkStore::new(HeapTexts::new(store, chunk_bytes, &of)?)?;
         texts.set_limit(limits.string_chunk());
-        let chunks = TextChunks::new(texts, count, Some("writing to HDF5 files"));
+        let chunks = TextChunks::new(texts, Some("writing to HDF5 files"));
         return Ok((variable, ChunkStore::lending_texts(chunks)?, element));
     }
     store.set_limit(limits.chunk());

@@ -111,16 +111,23 @@ fn texts(
         }
     };
     let mut variable = Variable::new(shape, cells, strings::ELEMENT)?;
+    set_chunk_runs(metadata, &mut variable)?;
     let fill_value = metadata.fill_value.as_deref().map(alloc::copied).transpose()?;
     variable.set_texts(strings::copier(), TextElement::new(fill_value)?)?;
     variable.set_chunk_order(metadata.order.as_deref())?;
-    let count = variable.chunk_bytes() / strings::ELEMENT;
     bytes.set_limit(limit);
-    Ok((variable, ChunkStore::lending_texts(TextChunks::new(bytes, count, unwritable))?))
+    Ok((variable, ChunkStore::lending_texts(TextChunks::new(bytes, unwritable))?))
+}
+
+/// Gives a variable the lists of chunk lengths of an array without shards.
+fn set_chunk_runs(metadata: &Metadata, variable: &mut Variable) -> Result<()> {
+    let mut lists = metadata.chunk_runs.iter().enumerate().filter(|(_, runs)| !runs.is_empty());
+    lists.try_for_each(|(d, runs)| variable.set_chunk_runs(d, Some(runs)))
 }
 
 fn variable(metadata: &Metadata, shape: &[usize], chunklens: &[usize]) -> Result<Variable> {
     let mut variable = Variable::new(shape, chunklens, metadata.element.size())?;
+    set_chunk_runs(metadata, &mut variable)?;
     let word = metadata.element.word_size();
     if word > 0 {
         variable.set_word_size(word)?;

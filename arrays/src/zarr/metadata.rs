@@ -2,6 +2,7 @@
 
 use super::codecs::{CodecSpec, Shards};
 use super::format::Format;
+use crate::chunk_list::ChunkRun;
 use crate::codec::CodecRegistry;
 use crate::element::ElementType;
 use crate::error::{Error, Result};
@@ -18,8 +19,12 @@ pub(crate) struct Metadata {
     pub(crate) shape: Vec<usize>,
     /// Which dimensions are unlimited, as far as it is known: see [`mark_unlimited`](Self::mark_unlimited).
     pub(crate) unlimited: Vec<bool>,
-    /// The grid of stored objects: of chunks, or of shards if there are any.
+    /// The grid of stored objects: of chunks, or of shards if there are any. Of chunks with a list of lengths it is the
+    /// largest.
     pub(crate) chunk_shape: Vec<usize>,
+    /// For each dimension the list of its chunks' lengths, which is empty if they have one length; nothing at all for a
+    /// regular grid.
+    pub(crate) chunk_runs: Vec<Vec<ChunkRun>>,
     pub(crate) element: ElementType,
     /// `Native` for elements without words of more than a byte.
     pub(crate) endian: Endian,
@@ -48,6 +53,14 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
+    /// How many chunks a dimension has, with those that lie behind its end.
+    pub(crate) fn num_chunks(&self, d: usize) -> usize {
+        match self.chunk_runs.get(d) {
+            Some(runs) if !runs.is_empty() => runs.iter().map(|run| run.num_chunks).sum(),
+            _ => self.shape[d].div_ceil(self.chunk_shape[d].max(1)),
+        }
+    }
+
     /// Refuses codecs that are neither the library's nor among these.
     pub(crate) fn check_codecs(&self, own: &CodecRegistry) -> Result<()> {
         let in_shards = self.shards.as_ref().map_or(&[][..], |shards| &shards.codecs);

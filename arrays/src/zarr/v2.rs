@@ -63,6 +63,7 @@ fn read(array: &At<'_>, documents: &[At<'_>], own: &CodecRegistry) -> Result<Met
         codecs: codecs(array, filters, has_strings, (Elements { element, endian }, own))?,
         shape,
         chunk_shape,
+        chunk_runs: Vec::new(),
         element,
         endian,
         shards: None,

@@ -12,10 +12,12 @@ use super::metadata::{KeyEncoding, Keys, Metadata};
 use super::nczarr;
 use super::v2::{chunk_lengths, falses, separator};
 use crate::alloc;
+use crate::chunk_list::ChunkRun;
 use crate::codec::{CodecRegistry, Stage};
 use crate::dims::check_rank;
 use crate::element::{ElementType, Elements};
 use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Dimension;
 #[cfg(test)]
 use crate::json;
 use crate::json::{At, Value};
@@ -66,10 +68,14 @@ fn read(document: &At<'_>, own: &CodecRegistry) -> Result<Metadata> {
     let shape = document.require("shape")?.usizes()?;
     let rank = shape.len();
     check_rank(rank)?;
-    let chunk_shape = chunk_shape(&document.require("chunk_grid")?, rank)?;
+    let (chunk_shape, chunk_runs) = chunk_grid(&document.require("chunk_grid")?, &shape)?;
     let data_type = data_type::read(document.require("data_type")?)?;
     let element = data_type.element;
-    let chain = chain(&document.require("codecs")?, &chunk_shape, (&data_type, own), Within::Nothing)?;
+    let codecs = document.require("codecs")?;
+    if !chunk_runs.is_empty() {
+        check_any_shape(&codecs)?;
+    }
+    let chain = chain(&codecs, &chunk_shape, (&data_type, own), Within::Nothing)?;
     let (attributes, attributes_error) = match document.given("attributes") {
         Some(attributes) => match attributes.check_object() {
             Ok(()) => (attributes.value().copied()?, None),
@@ -90,6 +96,7 @@ fn read(document: &At<'_>, own: &CodecRegistry) -> Result<Metadata> {
         shape,
         unlimited: falses(rank)?,
         chunk_shape,
+        chunk_runs,
         element,
         endian: chain.endian,
         order,
@@ -146,11 +153,71 @@ fn configured<'a>(at: &At<'_>, configuration: Option<At<'a>>) -> Result<At<'a>> 
     configuration.ok_or_else(|| at.malformed("the configuration is missing"))
 }
 
-fn chunk_shape(grid: &At<'_>, rank: usize) -> Result<Vec<usize>> {
+/// The lengths of a chunk, and the lists of lengths of a grid that is not regular.
+fn chunk_grid(grid: &At<'_>, shape: &[usize]) -> Result<(Vec<usize>, Vec<Vec<ChunkRun>>)> {
     match extension(grid)? {
-        ("regular", configuration) => chunk_lengths(&configured(grid, configuration)?.require("chunk_shape")?, rank),
+        ("regular", configuration) => {
+            let configuration = configured(grid, configuration)?;
+            Ok((chunk_lengths(&configuration.require("chunk_shape")?, shape.len())?, Vec::new()))
+        }
+        ("rectilinear", configuration) => rectilinear(&configured(grid, configuration)?, shape),
         (name, _) => Err(grid.error(Error::from(ErrorKind::Unsupported("the chunk grid")).in_object(name))),
     }
+}
+
+/// The source is <https://github.com/zarr-developers/zarr-extensions/tree/main/chunk-grids/rectilinear>: for each
+/// dimension an integer, which is the length of all chunks, or a list of lengths, in which `[V, N]` stands for N times
+/// V. Together they reach the end of the dimension or go beyond it.
+fn rectilinear(configuration: &At<'_>, shape: &[usize]) -> Result<(Vec<usize>, Vec<Vec<ChunkRun>>)> {
+    let kind = configuration.require("kind")?;
+    if kind.text()? != "inline" {
+        return Err(kind.unsupported("another kind of rectilinear grid than inline"));
+    }
+    let lists = configuration.require("chunk_shapes")?;
+    if lists.items()?.len() != shape.len() {
+        return Err(lists.malformed("expected chunk lengths for each dimension"));
+    }
+    let (mut lengths, mut all) = (Vec::new(), Vec::new());
+    for (list, &len) in lists.items()?.zip(shape) {
+        let broken = |error: Error| match error.kind() {
+            ErrorKind::Argument(rule) => list.malformed(rule),
+            _ => list.error(error),
+        };
+        let (mut runs, is_list) = (Vec::new(), list.value().as_list().is_some());
+        let dimension = if is_list {
+            for item in list.items()? {
+                alloc::push(&mut runs, run(&item)?)?;
+            }
+            Dimension::with_chunks(len, runs.iter().copied())
+        } else {
+            Dimension::new(len, list.usize()?)
+        };
+        alloc::push(&mut lengths, dimension.map_err(broken)?.chunklen())?;
+        alloc::push(&mut all, runs)?;
+    }
+    Ok((lengths, all))
+}
+
+/// A length, or a length and how many chunks have it.
+fn run(item: &At<'_>) -> Result<ChunkRun> {
+    if item.value().as_list().is_none() {
+        return Ok(ChunkRun::new(1, item.usize()?));
+    }
+    match item.usizes()?[..] {
+        [_, 0] => Err(item.malformed("a length is repeated 0 times")),
+        [len, num_chunks] => Ok(ChunkRun::new(num_chunks, len)),
+        _ => Err(item.malformed("expected a length, or a length and how often it is repeated")),
+    }
+}
+
+/// Refuses codecs that are told the shape of a chunk, for chunks of several shapes.
+fn check_any_shape(list: &At<'_>) -> Result<()> {
+    for codec in list.items()? {
+        if matches!(extension(&codec)?.0, "reshape" | "sharding_indexed" | "n5_default") {
+            return Err(codec.unsupported("this codec for chunks of a rectilinear grid"));
+        }
+    }
+    Ok(())
 }
 
 fn keys(encoding: &At<'_>) -> Result<Keys> {

@@ -35,7 +35,7 @@ pub(crate) fn write_v3(metadata: &Metadata) -> Result<String> {
     let encoding = extension(encoding, Value::object([("separator", Value::text(separator)?)])?)?;
     let dialect = Dialect { format: Format::V3, is_nczarr: false };
     let fill_value = write_fill::write(metadata.fill_value.as_deref(), metadata.element, dialect)?;
-    let grid = extension("regular", Value::object([("chunk_shape", Value::numbers(&metadata.chunk_shape)?)])?)?;
+    let grid = chunk_grid(metadata)?;
     let mut document = Value::object([
         ("zarr_format", Value::number(3)?),
         ("node_type", Value::text("array")?),
@@ -52,6 +52,26 @@ pub(crate) fn write_v3(metadata: &Metadata) -> Result<String> {
     }
     document.push("storage_transformers", Value::List(Vec::new()))?;
     json::indented(&document)
+}
+
+fn chunk_grid(metadata: &Metadata) -> Result<Value> {
+    if metadata.chunk_runs.is_empty() {
+        return extension("regular", Value::object([("chunk_shape", Value::numbers(&metadata.chunk_shape)?)])?);
+    }
+    let mut lists = Vec::new();
+    for (runs, len) in metadata.chunk_runs.iter().zip(&metadata.chunk_shape) {
+        let mut list = Vec::new();
+        for run in runs {
+            let run = match run.num_chunks {
+                1 => Value::number(run.len)?,
+                num_chunks => Value::numbers(&[run.len, num_chunks])?,
+            };
+            alloc::push(&mut list, run)?;
+        }
+        alloc::push(&mut lists, if runs.is_empty() { Value::number(len)? } else { Value::List(list) })?;
+    }
+    let configuration = [("kind", Value::text("inline")?), ("chunk_shapes", Value::List(lists))];
+    extension("rectilinear", Value::object(configuration)?)
 }
 
 fn codecs(metadata: &Metadata) -> Result<Value> {
@@ -173,6 +193,21 @@ mod tests {
             "configuration":{"level":3,
             "checksum":true}},{"name":"crc32c"}]"#,
         );
+    }
+
+    #[test]
+    fn lists_of_lengths_are_written_as_they_were() {
+        let text = document(r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#).replace(
+            r#"{"name":"regular",
+        "configuration":{"chunk_shape":[8,6,3]}}"#,
+            r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[3,[[2,3],1,[1,4]],[3]]}}"#,
+        );
+        assert!(text.contains("rectilinear"));
+        let metadata = read_v3(text.as_bytes()).unwrap();
+        assert_eq!((metadata.chunk_shape.as_slice(), metadata.num_chunks(0)), (&[3, 2, 3][..], 3));
+        assert_eq!((metadata.num_chunks(1), metadata.num_chunks(2)), (8, 1));
+        let written = write_v3(&metadata).unwrap();
+        assert_eq!(json::read(written.as_bytes()).unwrap(), json::read(text.as_bytes()).unwrap());
     }
 
     #[test]

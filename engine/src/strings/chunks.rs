@@ -15,8 +15,6 @@ use crate::store::{
 pub struct TextChunks {
     /// The chunks as bytes of any length.
     bytes: ChunkStore<'static>,
-    /// How many texts a chunk has.
-    count: usize,
     /// Why chunks cannot be written, if that is so.
     unwritable: Option<&'static str>,
 }
@@ -31,17 +29,23 @@ impl TextChunks {
     /// The texts in chunks that are stored as bytes. What is `unwritable` is refused with these words when it is
     /// written to.
     #[doc(hidden)]
-    pub fn new(bytes: ChunkStore<'static>, count: usize, unwritable: Option<&'static str>) -> Self {
-        TextChunks { bytes, count, unwritable }
+    pub fn new(bytes: ChunkStore<'static>, unwritable: Option<&'static str>) -> Self {
+        TextChunks { bytes, unwritable }
     }
 
     /// The chunk; `None` if there is none.
     fn chunk(&self, request: &Request<'_>) -> Result<Option<Chunk>> {
-        self.bytes.check_room(vlen::least(self.count))?;
+        let count = count(request);
+        self.bytes.check_room(vlen::least(count))?;
         let Some(mut bytes) = self.bytes.fetch_any_length(request)? else { return Ok(None) };
-        let texts = vlen::decode(&mut bytes, self.count)?;
+        let texts = vlen::decode(&mut bytes, count)?;
         Ok(Some(Chunk { _bytes: bytes, texts }))
     }
+}
+
+/// How many texts a chunk has.
+fn count(request: &Request<'_>) -> usize {
+    request.chunk_bytes() / super::ELEMENT
 }
 
 impl ZeroCopyReader for TextChunks {
@@ -77,8 +81,9 @@ impl ZeroCopyReader for TextChunks {
         if let Some(why) = self.unwritable {
             return Err(ErrorKind::Unsupported(why).into());
         }
-        self.bytes.check_room(vlen::least(self.count))?;
-        let mut texts = OwnedTexts::new(self.count)?;
+        let count = count(request);
+        self.bytes.check_room(vlen::least(count))?;
+        let mut texts = OwnedTexts::new(count)?;
         let changed = match if covered { None } else { self.chunk(request)? } {
             Some(chunk) => {
                 texts.duplicate(&chunk.texts)?;

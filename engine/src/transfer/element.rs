@@ -7,7 +7,8 @@ use crate::grid::Access;
 use crate::store::{self, BorrowedChunk, Request, Take, ZeroCopyReader};
 use crate::variable::Variable;
 
-/// An element that is to be read, of a variable without a copier. Offsets are in bytes.
+/// An element that is to be read, of a variable without a copier whose chunks have the same layout. Offsets are in
+/// bytes.
 pub(super) struct SingleElement<'e> {
     /// The indices of the chunk that it is in.
     pub indices: &'e [isize],
@@ -53,6 +54,7 @@ impl SingleElement<'_> {
             shape: 0,
             chunk_offset: self.chunk_offset,
             memory_offset: self.memory_offset,
+            chunk_bytes: variable.chunk_bytes(),
             is_covered: false,
             is_whole: false,
         };

@@ -324,15 +324,12 @@ struct Pieces<'a> {
     job: &'a Job<'a>,
     /// Made when the first piece is wanted that was not prepared.
     walk: Option<Walk<'a>>,
-    /// The chunk after the one that the walk is at.
-    next: usize,
 }
 
 impl<'a> Pieces<'a> {
     #[inline]
     fn new(job: &'a Job<'a>) -> Self {
-        // No walk is before this chunk, for no plan has so many.
-        Pieces { job, walk: None, next: usize::MAX }
+        Pieces { job, walk: None }
     }
 
     /// Does `one` for the piece of a chunk. It is found quickest if the chunk is the one after the last.
@@ -343,12 +340,7 @@ impl<'a> Pieces<'a> {
             return job.one(&piece, one);
         }
         let walk = self.walk.get_or_insert_with(|| Walk::new(job.plan, job.volume));
-        if self.next == chunk {
-            walk.advance();
-        } else {
-            walk.begin(chunk)?;
-        }
-        self.next = chunk + 1;
+        walk.go_to(chunk)?;
         job.one(&walk.piece()?, one)
     }
 }

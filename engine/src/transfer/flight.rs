@@ -341,7 +341,7 @@ impl<'j, 'a> State<'j, 'a> {
             return Ok(false);
         }
         self.reading.verify_stored(&piece)?;
-        let (needed, chunk_bytes) = (piece.needed(), self.plan.grid().chunk_bytes());
+        let (needed, chunk_bytes) = (piece.needed(), piece.chunk_bytes);
         let (begin, size) = match self.gap {
             Some(gap) if chunk_bytes - needed.len() >= gap.max(1) => {
                 let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
@@ -356,7 +356,7 @@ impl<'j, 'a> State<'j, 'a> {
             _ => (0, self.store.first_size(Access::Read, chunk_bytes)),
         };
         let waiting = &mut self.slots[slot];
-        waiting.set_indices(walk.indices());
+        waiting.set_chunk(walk.indices(), chunk_bytes);
         (waiting.chunk, waiting.begin, waiting.is_second, waiting.range) = (chunk, begin, false, None);
         let is_there = self.start(slot, size)?;
         if !is_there {
@@ -381,7 +381,7 @@ impl<'j, 'a> State<'j, 'a> {
         let piece = self.walk.piece()?;
         let (in_chunk, in_memory) = ranges.at(next);
         let waiting = &mut self.slots[slot];
-        waiting.set_indices(piece.indices);
+        waiting.set_chunk(piece.indices, piece.chunk_bytes);
         (waiting.chunk, waiting.is_second) = (chunk, false);
         waiting.begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
         waiting.range = Some(piece.memory_offset.wrapping_add_signed(in_memory));
@@ -458,8 +458,8 @@ impl<'j, 'a> State<'j, 'a> {
         let (reader, _) = self.store.ranged().ok_or(ErrorKind::Internal)?;
         let gap = self.gap.ok_or(ErrorKind::Internal)?;
         let part = slot.begin..slot.begin + slot.size;
-        check_part(reader, part, self.plan.grid().chunk_bytes(), (stored, bytes.len()))?;
         let piece = self.walk.piece()?;
+        check_part(reader, part, piece.chunk_bytes, (stored, bytes.len()))?;
         let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
         // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
         let mut out = unsafe { out.alias() };
@@ -537,7 +537,7 @@ impl<'j, 'a> State<'j, 'a> {
         };
         let (has_codecs, size) = (store.has_codecs(), slot.size);
         if has_codecs && stored > size && !slot.is_second {
-            store.check_stored(Access::Read, self.plan.grid().chunk_bytes(), stored)?;
+            store.check_stored(Access::Read, piece.chunk_bytes, stored)?;
             self.slots[slot_index].is_second = true;
             if !self.start(slot_index, stored)? {
                 self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
@@ -557,7 +557,7 @@ impl<'j, 'a> State<'j, 'a> {
             self.reading.read_stored(&piece, bytes, &mut out)?;
         } else {
             let (reader, part) = (store.with_many().ok_or(ErrorKind::Internal)?, slot.begin..slot.begin + size);
-            check_part(reader, part, self.plan.grid().chunk_bytes(), (stored, bytes.len()))?;
+            check_part(reader, part, piece.chunk_bytes, (stored, bytes.len()))?;
             self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)?;
         }
         Ok(true)

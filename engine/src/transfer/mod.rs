@@ -141,12 +141,12 @@ impl Plan<'_> {
     fn at_chunk(&self, i: usize, access: Access, chunk_len: usize, memory_len: usize) -> Result<Walk<'_>> {
         check_access(self, access)?;
         check_memory(self, memory_len)?;
-        let expected = self.grid().chunk_bytes();
+        let mut walk = Walk::new(self, Volume::Small);
+        walk.go_to(i)?;
+        let expected = walk.chunk_bytes();
         if chunk_len != expected {
             return Err(ErrorKind::StoredLength { found: chunk_len, expected }.into());
         }
-        let mut walk = Walk::new(self, Volume::Small);
-        walk.begin(i)?;
         Ok(walk)
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Piece<'p> {
     pub chunk_offset: usize,
     /// Where it is in memory.
     pub memory_offset: usize,
+    /// How many bytes the chunk has.
+    pub chunk_bytes: usize,
     /// For a write: whether the box is all of the chunk that lies inside the dimensions.
     pub is_covered: bool,
     /// For a write: whether the box is the whole chunk.
@@ -48,7 +50,6 @@ impl Piece<'_> {
 pub(super) struct Mover<'v> {
     variable: &'v Variable,
     access: Access,
-    chunk_bytes: usize,
     /// The copy from the fill value to memory for pieces of the shape with this number.
     fill: Option<(usize, StridedCopy)>,
 }
@@ -56,12 +57,7 @@ pub(super) struct Mover<'v> {
 impl<'v> Mover<'v> {
     #[inline]
     pub(super) fn new(variable: &'v Variable, access: Access) -> Self {
-        Mover { variable, access, chunk_bytes: variable.grid(access).chunk_bytes(), fill: None }
-    }
-
-    #[inline]
-    pub(super) fn chunk_bytes(&self) -> usize {
-        self.chunk_bytes
+        Mover { variable, access, fill: None }
     }
 
     /// The piece's chunk, as a store is asked for it.
@@ -70,12 +66,12 @@ impl<'v> Mover<'v> {
         // The slice's pointer is loaded without its length. To load both at once, the processor would have to wait
         // until they are stored to its cache, behind all that the last piece has stored.
         let indices = piece.indices.get(..self.variable.rank()).unwrap_or_default();
-        Request::new(indices, self.access, self.chunk_bytes)
+        Request::new(indices, self.access, piece.chunk_bytes)
     }
 
     /// Where the whole chunk begins in memory, if the box is the whole chunk and lies there in one piece.
     pub(super) fn whole_chunk(&self, piece: &Piece<'_>) -> Option<usize> {
-        (piece.copy.is_one_piece(self.chunk_bytes) && self.variable.copier().is_none()).then_some(piece.memory_offset)
+        (piece.copy.is_one_piece(piece.chunk_bytes) && self.variable.copier().is_none()).then_some(piece.memory_offset)
     }
 
     /// Copies the box to memory from the bytes of a chunk that begin at `begin` and reach as far as the box needs.

@@ -26,7 +26,7 @@ pub struct Prepared {
     shapes: Vec<Shape>,
     /// Empty for plans that are walked through.
     places: Vec<Place>,
-    /// Whether the plan is to read a single element of a variable without a copier.
+    /// Whether the plan is to read a single element of a variable without a copier whose chunks have the same layout.
     is_element: bool,
 }
 
@@ -42,6 +42,7 @@ struct Place {
     shape: usize,
     chunk_offset: usize,
     memory_offset: usize,
+    chunk_bytes: usize,
     is_covered: bool,
     is_whole: bool,
 }
@@ -53,8 +54,10 @@ impl Prepared {
     /// `OutOfMemory`.
     pub fn new(plan: Plan<'_>) -> Result<Self> {
         let plan = plan.into_owned()?;
-        let is_element =
-            plan.num_elements() == 1 && plan.access() == Access::Read && plan.variable().copier().is_none();
+        let is_element = plan.num_elements() == 1
+            && plan.access() == Access::Read
+            && plan.variable().copier().is_none()
+            && plan.grid().is_regular();
         let mut prepared = Prepared { plan, shapes: Vec::new(), places: Vec::new(), is_element };
         let Prepared { plan, shapes, places, .. } = &mut prepared;
         let num_chunks = plan.num_chunks();
@@ -64,11 +67,8 @@ impl Prepared {
         places.try_reserve_exact(num_chunks).map_err(|_| ErrorKind::OutOfMemory)?;
         let volume = piece::volume(plan.variable(), plan.access(), false, plan.selected_bytes());
         let mut walk = Walk::new(plan, volume);
-        walk.begin(0)?;
         for i in 0..num_chunks {
-            if i > 0 {
-                walk.advance();
-            }
+            walk.go_to(i)?;
             let piece = walk.piece()?;
             let shape = match shapes.iter().position(|shape| shape.axes.as_slice() == piece.axes) {
                 Some(shape) => shape,
@@ -85,6 +85,7 @@ impl Prepared {
                 shape,
                 chunk_offset: piece.chunk_offset,
                 memory_offset: piece.memory_offset,
+                chunk_bytes: piece.chunk_bytes,
                 is_covered: piece.is_covered,
                 is_whole: piece.is_whole,
             });
@@ -92,7 +93,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// The element, if the plan is to read a single one of a variable without a copier.
+    /// The element, if the plan is to read a single one of such a variable.
     #[inline]
     pub(super) fn element(&self) -> Option<SingleElement<'_>> {
         match self.places.as_slice() {
@@ -119,13 +120,12 @@ impl Prepared {
         done: &mut usize,
     ) -> Result<()> {
         let variable = self.plan.variable();
-        let chunk_bytes = variable.chunk_bytes();
         for place in self.places.get(chunks).ok_or(ErrorKind::Internal)? {
             let shape = &self.shapes[place.shape];
-            let request = Request::new(&place.indices, Access::Read, chunk_bytes);
+            let request = Request::new(&place.indices, Access::Read, place.chunk_bytes);
             let mut take = |lent: BorrowedChunk<'_>| match lent {
                 BorrowedChunk::Chunk(bytes) => {
-                    let bytes = store::due(lender, bytes, chunk_bytes)?;
+                    let bytes = store::due(lender, bytes, place.chunk_bytes)?;
                     shape.copy.run(bytes.into(), place.chunk_offset, out, place.memory_offset)
                 }
                 _ => Reading::lent(&mut Mover::new(variable, Access::Read), &place.piece(shape), lender, lent, out),
@@ -154,6 +154,7 @@ impl Place {
             shape: self.shape,
             chunk_offset: self.chunk_offset,
             memory_offset: self.memory_offset,
+            chunk_bytes: self.chunk_bytes,
             is_covered: self.is_covered,
             is_whole: self.is_whole,
         }

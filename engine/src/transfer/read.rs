@@ -95,7 +95,7 @@ impl<'a> Reading<'a> {
         lent: BorrowedChunk<'_>,
         out: &mut Destination<'_>,
     ) -> Result<()> {
-        let due = |bytes| store::due(lender, bytes, mover.chunk_bytes());
+        let due = |bytes| store::due(lender, bytes, piece.chunk_bytes);
         match lent {
             BorrowedChunk::Chunk(bytes) => mover.read_chunk(piece, due(bytes)?, 0, out),
             BorrowedChunk::FillValues(bytes) => mover.read_fill_chunk(piece, due(bytes)?, out),
@@ -107,7 +107,7 @@ impl<'a> Reading<'a> {
     #[inline(never)]
     fn fetch(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
         match self.store.ranged() {
-            Some((filler, gap)) if self.mover.whole_chunk(piece).is_none() || self.part(filler).is_some() => {
+            Some((filler, gap)) if self.mover.whole_chunk(piece).is_none() || self.part(piece, filler).is_some() => {
                 return self.in_ranges(piece, filler, gap, out);
             }
             _ => {}
@@ -125,7 +125,7 @@ impl<'a> Reading<'a> {
     /// it is quicker to decode it in the processor's cache first. Of a large chunk with codecs the buffer has the size
     /// of the needed bytes alone. A chunk that is stored as it is, with a checksum, takes no buffer.
     fn through_buffer(&mut self, piece: &Piece<'_>, stored: Option<&[u8]>, out: &mut Destination<'_>) -> Result<()> {
-        let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
+        let (store, chunk_bytes) = (self.store, piece.chunk_bytes);
         let mut loading = None;
         if let (Some(cache), Some(turn)) = (store.cache(), self.turn) {
             let mut keep = piece.num_elements() * self.variable.element_size() < chunk_bytes;
@@ -194,10 +194,10 @@ impl<'a> Reading<'a> {
     }
 
     /// How many bytes, of whole elements, are read at a time where they land in one piece; `None` for all of them.
-    fn part(&self, filler: &dyn ChunkReader) -> Option<usize> {
+    fn part(&self, piece: &Piece<'_>, filler: &dyn ChunkReader) -> Option<usize> {
         let (part, size) = (filler.swapped_part()?, self.variable.element_size());
         self.variable.swapped_word()?;
-        (self.mover.chunk_bytes() > part && part >= size).then_some(part / size * size)
+        (piece.chunk_bytes > part && part >= size).then_some(part / size * size)
     }
 
     /// Reads only those ranges of a chunk that hold selected elements, where they are far enough apart.
@@ -208,11 +208,11 @@ impl<'a> Reading<'a> {
         gap: usize,
         out: &mut Destination<'_>,
     ) -> Result<()> {
-        let (chunk_bytes, size) = (self.mover.chunk_bytes(), self.variable.element_size());
+        let (chunk_bytes, size) = (piece.chunk_bytes, self.variable.element_size());
         let swap = self.variable.swapped_word();
         let ranges = Ranges::new(piece.axes, size, gap)?;
         let lands_whole = ranges.land_whole(size);
-        let part = self.part(filler).filter(|_| lands_whole);
+        let part = self.part(piece, filler).filter(|_| lands_whole);
         let streams = part.is_some() && piece.copy.volume().streams();
         // The copy of a range that does not land whole.
         let copy = if lands_whole { None } else { Some(piece.copy.like(size, swap, ranges.inner())?) };
@@ -309,7 +309,7 @@ impl<'a> Reading<'a> {
     /// Moves a piece from the store's cache; `false` if it is not there.
     pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
         let (Some(cache), Some(turn)) = (self.store.cache(), self.turn) else { return Ok(false) };
-        let Some(entry) = cache.ready(piece.indices, &piece.needed(), self.mover.chunk_bytes(), turn)? else {
+        let Some(entry) = cache.ready(piece.indices, &piece.needed(), piece.chunk_bytes, turn)? else {
             return Ok(false);
         };
         self.mover.read_chunk(piece, entry.bytes(), 0, out)?;
@@ -325,7 +325,7 @@ impl<'a> Reading<'a> {
         begin: usize,
         out: &mut Destination<'_>,
     ) -> Result<()> {
-        let chunk_bytes = self.mover.chunk_bytes();
+        let chunk_bytes = piece.chunk_bytes;
         let is_part = piece.num_elements() * self.variable.element_size() < chunk_bytes;
         if let (Some(cache), Some(turn), true) = (self.store.cache(), self.turn, is_part && begin == 0) {
             if let Some(chunk) = bytes.get(..chunk_bytes) {

@@ -1,4 +1,5 @@
-//! Requests that touch one chunk only: the piece is found in one go, without a plan.
+//! Requests that touch one chunk only: the piece is found in one go, without a plan. Where chunks have a list of lengths
+//! a plan finds it.
 
 use super::element::SingleElement;
 use super::piece::{self, Piece};
@@ -41,7 +42,7 @@ impl Single {
     #[inline(always)]
     pub(super) fn find<const WRITE: bool>(&mut self, variable: &Variable, hyperslab: &Hyperslab<'_>) -> bool {
         // The same for all, but a rank that the compiler knows saves it a quarter of the instructions.
-        match variable.rank() {
+        match variable.grid(if WRITE { Access::Write } else { Access::Read }).regular_rank() {
             1 => self.find_in::<WRITE>(1, variable, hyperslab),
             2 => self.find_in::<WRITE>(2, variable, hyperslab),
             3 => self.find_in::<WRITE>(3, variable, hyperslab),
@@ -53,10 +54,11 @@ impl Single {
     #[inline(always)]
     fn find_in<const WRITE: bool>(&mut self, rank: usize, variable: &Variable, hyperslab: &Hyperslab<'_>) -> bool {
         let grid = variable.grid(if WRITE { Access::Write } else { Access::Read });
-        let Some(Lists { start, count, stride }) = hyperslab.lists(rank) else { return false };
+        // What has no such rank is more.
         if rank > INLINE_RANK {
             return false;
         }
+        let Some(Lists { start, count, stride }) = hyperslab.lists(rank) else { return false };
         let mut offset = 0isize;
         let places = grid.dimensions()[..rank].iter().zip(&grid.strides()[..rank]).zip(&mut self.indices[..rank]);
         for (d, ((dimension, &chunk_stride), index)) in places.enumerate() {
@@ -71,14 +73,14 @@ impl Single {
             offset += first as isize * chunk_stride;
             if count > 1 {
                 let reach = (count - 1).checked_mul(stride as usize);
-                if reach.is_none_or(|reach| reach >= dimension.limit(chunk) - first) {
+                if reach.is_none_or(|reach| reach >= dimension.regular_limit(chunk) - first) {
                     return false;
                 }
                 self.axes.push(Axis { count, source: chunk_stride * stride, destination: 0 });
             }
             if WRITE {
-                self.is_covered &= count == dimension.num_inside(chunk);
-                self.is_whole &= count == dimension.chunklen();
+                self.is_covered &= count == dimension.inside(chunk, dimension.regular_limit(chunk));
+                self.is_whole &= count == dimension.regular_chunklen();
             }
         }
         (self.rank, self.chunk_offset, self.selected_bytes) = (rank, offset as usize, variable.element_size());
@@ -128,6 +130,7 @@ impl Single {
             shape: 0,
             chunk_offset: self.chunk_offset,
             memory_offset: 0,
+            chunk_bytes: variable.grid(access).chunk_bytes(),
             is_covered: self.is_covered,
             is_whole: self.is_whole,
         })

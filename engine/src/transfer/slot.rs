@@ -48,7 +48,7 @@ impl<'s> Slot<'s> {
             rank: plan.rank(),
             chunk_indices: ptr::null(),
             access: 0,
-            chunk_bytes: plan.grid().chunk_bytes(),
+            chunk_bytes: 0,
             offset: 0,
             buffer: ptr::null_mut(),
             size: 0,
@@ -79,16 +79,17 @@ impl<'s> Slot<'s> {
 
     /// The chunk's indices.
     pub(super) fn indices(&self) -> &[isize] {
-        // SAFETY: it is there as long as the slot, and nobody writes to the indices but `set_indices`.
+        // SAFETY: it is there as long as the slot, and nobody writes to the indices but `set_chunk`.
         unsafe { &(*self.told.as_ptr()).indices }
     }
 
-    /// Sets the chunk's indices. There is room for them, and the request is not in flight.
-    pub(super) fn set_indices(&mut self, indices: &[isize]) {
+    /// Sets the chunk that is asked for. There is room for its indices, and the request is not in flight.
+    pub(super) fn set_chunk(&mut self, indices: &[isize], chunk_bytes: usize) {
         // SAFETY: it is there as long as the slot, and the store does not use it now.
         let told = unsafe { self.told.as_mut() };
         told.indices.clear();
         told.indices.extend_from_slice(indices);
+        told.request.chunk_bytes = chunk_bytes;
     }
 }
 

@@ -295,9 +295,9 @@ fn what_is_swapped_is_read_in_parts() {
         let destination = &mut Destination::from(&mut out[..]);
         let mut reading = read::Reading::new(&variable, &store, None);
         let mut walk = walk::Walk::new(&plan, volume);
-        walk.begin(0).unwrap();
+        walk.go_to(0).unwrap();
         reading.piece(&walk.piece().unwrap(), destination).unwrap();
-        walk.advance();
+        walk.go_to(1).unwrap();
         reading.piece(&walk.piece().unwrap(), destination).unwrap();
         let due = |i: u32| if i < 48 { 16 + i } else { 100 + i - 48 };
         drop(fence);

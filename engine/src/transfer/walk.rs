@@ -6,7 +6,7 @@ use super::piece::{self, Piece};
 use crate::copy::{Axis, StridedCopy, Volume};
 use crate::dims::{self, Dims};
 use crate::error::Result;
-use crate::grid::{Access, Grid};
+use crate::grid::{Access, ChunkLayout, Grid};
 use crate::plan::Plan;
 use crate::projection::Projection;
 
@@ -25,6 +25,12 @@ pub(super) struct Walk<'a> {
     copy: StridedCopy,
     /// Whether boxes of the current shape are whole chunks.
     is_whole: bool,
+    /// The layout of the current chunk, if it is not that of all.
+    layout: Option<ChunkLayout>,
+    chunk_bytes: usize,
+    /// The chunk to which the walk advances from the current one; none if it has not begun, for no plan has so many,
+    /// nor where chunks have layouts of their own.
+    next: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -45,7 +51,24 @@ impl<'a> Walk<'a> {
             is_prepared: false,
             copy,
             is_whole: false,
+            layout: None,
+            chunk_bytes: plan.grid().chunk_bytes(),
+            next: usize::MAX,
         }
+    }
+
+    /// Goes to the piece of the i-th chunk, which is one of the plan's. It is found quickest if the chunk is the one
+    /// after the last.
+    #[inline]
+    pub(super) fn go_to(&mut self, i: usize) -> Result<()> {
+        if self.next == i {
+            self.advance();
+            self.next = i + 1;
+            return Ok(());
+        }
+        self.begin(i)?;
+        self.next = if self.layout.is_none() { i + 1 } else { usize::MAX };
+        Ok(())
     }
 
     /// Goes to the piece of the i-th chunk, which is one of the plan's.
@@ -57,6 +80,14 @@ impl<'a> Walk<'a> {
         dims::fill(&mut self.indices, rank, 0)?;
         dims::fill(&mut self.axes, rank, Axis { count: 1, source: 0, destination: 0 })?;
         self.plan.chunk(i, &mut self.projections)?;
+        for (index, projection) in self.indices.iter_mut().zip(&self.projections) {
+            *index = projection.chunk_index;
+        }
+        if !self.grid.is_regular() {
+            self.layout = self.plan.variable().chunk_layout_of(self.plan.access(), &self.indices)?;
+            self.chunk_bytes = self.layout.as_ref().map_or(0, |layout| layout.bytes);
+        }
+        let strides = self.layout.as_ref().map_or(self.grid.strides(), |layout| &layout.strides);
 
         let layout = self.plan.layout();
         (self.chunk_offset, self.memory_offset) = (0, layout.first());
@@ -65,24 +96,22 @@ impl<'a> Walk<'a> {
         let mut dense = self.plan.variable().element_size() as isize;
         for d in (0..rank).rev() {
             let (slice, projection) = (dimensions[d].slice(), &self.projections[d]);
-            let source = self.grid.strides()[d].wrapping_mul(slice.stride() as isize);
+            let source = strides[d].wrapping_mul(slice.stride() as isize);
             let destination = layout.strides().map_or(dense, |strides| strides[d]);
             // It fits, or belongs to a dimension in which no step is taken.
             dense = dense.wrapping_mul(slice.count() as isize);
             self.axes[d] = Axis { count: projection.iocount, source, destination };
-            self.indices[d] = projection.chunk_index;
             // As in `advance`.
             let (in_chunk, in_memory) = (projection.first as isize, projection.iopos as isize);
-            let stride = self.grid.strides()[d];
-            self.chunk_offset = self.chunk_offset.wrapping_add_signed(in_chunk.wrapping_mul(stride));
+            self.chunk_offset = self.chunk_offset.wrapping_add_signed(in_chunk.wrapping_mul(strides[d]));
             self.memory_offset = self.memory_offset.wrapping_add_signed(in_memory.wrapping_mul(destination));
         }
         Ok(())
     }
 
-    /// Goes to the next chunk's piece. After the last one comes the first.
+    /// Goes to the next chunk's piece, where all chunks have the same layout. After the last one comes the first.
     #[inline]
-    pub(super) fn advance(&mut self) {
+    fn advance(&mut self) {
         let (dimensions, strides) = (self.plan.dimensions(), self.grid.strides());
         let projections = self.projections.as_mut_slice();
         let (indices, axes) = (self.indices.as_mut_slice(), self.axes.as_mut_slice());
@@ -116,6 +145,11 @@ impl<'a> Walk<'a> {
         &self.indices
     }
 
+    /// Bytes in the current chunk.
+    pub(super) fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
     /// The current piece.
     ///
     /// # Errors
@@ -135,6 +169,7 @@ impl<'a> Walk<'a> {
             // stored them to its cache, behind all that the last piece has stored.
             chunk_offset: black_box(self.chunk_offset),
             memory_offset: black_box(self.memory_offset),
+            chunk_bytes: self.chunk_bytes,
             is_covered: is_write && (self.is_whole || self.plan.covers(&self.projections)),
             is_whole: is_write && self.is_whole,
         })
@@ -143,8 +178,8 @@ impl<'a> Walk<'a> {
     #[cold]
     fn prepare(&mut self) -> Result<()> {
         piece::prepare(&mut self.copy, self.plan.variable(), self.plan.access(), &self.axes)?;
-        let mut lengths = self.grid.dimensions().iter().zip(&self.axes);
-        self.is_whole = lengths.all(|(dimension, axis)| dimension.chunklen() == axis.count);
+        let mut lengths = self.grid.dimensions().iter().zip(&self.indices).zip(&self.axes);
+        self.is_whole = lengths.all(|((dimension, &index), axis)| dimension.encoded_len(index) == axis.count);
         self.is_prepared = true;
         Ok(())
     }

@@ -53,7 +53,7 @@ impl<'a> Writing<'a> {
                 BorrowedChunkMut::Chunk(bytes) => (bytes, piece.is_covered && !has_copier),
                 BorrowedChunkMut::New(bytes) => (bytes, true),
             };
-            let mut bytes = Destination::from(store::due_mut(lender, bytes, self.mover.chunk_bytes())?);
+            let mut bytes = Destination::from(store::due_mut(lender, bytes, piece.chunk_bytes)?);
             // What the box leaves of a chunk without contents of its own is fill value.
             if is_blank && !piece.is_whole {
                 self.mover.fill_chunk(piece, &mut bytes)?;
@@ -64,7 +64,7 @@ impl<'a> Writing<'a> {
     }
 
     fn store_chunk(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
-        let (store, chunk_bytes) = (self.store, self.mover.chunk_bytes());
+        let (store, chunk_bytes) = (self.store, piece.chunk_bytes);
         let request = self.mover.request(piece);
         let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
         if self.variable.swapped_word().is_none() {

@@ -240,7 +240,7 @@ impl World {
         let fill = [0x5A_u8; 256];
         unsafe {
             let size = nczchunk_var_element_size(var);
-            match input.between(0, 8) {
+            match input.between(0, 9) {
                 0 if size <= fill.len() => {
                     let fill = or_null(input, fill.as_ptr().cast());
                     check(nczchunk_var_set_fill_value(var, fill, context));
@@ -267,10 +267,22 @@ impl World {
                     let copier = (size == 8 && input.bool()).then_some(copy as _);
                     check(nczchunk_var_set_copier(var, copier, ptr::null_mut(), context));
                 }
+                8 => {
+                    // Mostly lists that reach as far as small dimensions do.
+                    let lengths: [usize; 8] = std::array::from_fn(|_| input.between(0, 9));
+                    let encoded: [usize; 8] = std::array::from_fn(|i| lengths[i].wrapping_add(input.between(0, 3)));
+                    let (d, num) = (input.between(0, 4), input.between(0, 8));
+                    let (lengths, encoded) = (or_null(input, lengths.as_ptr()), or_null(input, encoded.as_ptr()));
+                    check(nczchunk_var_set_chunk_lengths(var, d, num, lengths, encoded, context));
+                }
                 _ => {
                     let d = input.magnitude();
                     let _ = (nczchunk_var_rank(var), nczchunk_var_dimlen(var, d), nczchunk_var_chunklen(var, d));
                     let _ = (nczchunk_var_write_chunklen(var, d), nczchunk_var_origin(var, d));
+                    let _ = nczchunk_var_is_regular(var, d);
+                    let (mut extent, chunk) = ([0; 3], input.magnitude() as isize % nczchunk_var_num_chunks(var, d).max(1) as isize);
+                    let [start, length, encoded] = extent.each_mut().map(|number| or_null_mut(input, number));
+                    check(nczchunk_var_chunk_extent(var, d, chunk, start, length, encoded, context));
                     let _ = (nczchunk_var_word_size(var), nczchunk_var_endian(var), nczchunk_var_chunk_bytes(var));
                     let fill = nczchunk_var_fill_value(var).cast::<u8>();
                     if !fill.is_null() {

@@ -154,7 +154,8 @@ class Description(Structure):
                 ("dimension_names", POINTER(c_char_p)), ("fill_value", c_void_p), ("codecs", POINTER(CodecSetting)),
                 ("num_codecs", c_size_t), ("uncompressed", c_size_t), ("attributes_json", c_char_p),
                 ("attributes", POINTER(Attribute)), ("num_attributes", c_size_t), ("format", c_size_t),
-                ("separator", c_size_t), ("endian", c_size_t), ("overwrite", c_size_t)]
+                ("separator", c_size_t), ("endian", c_size_t), ("overwrite", c_size_t),
+                ("chunk_lengths", POINTER(POINTER(c_size_t))), ("num_chunks", POINTER(c_size_t))]
 
 
 class Node(Structure):
@@ -276,10 +277,15 @@ _FUNCTIONS = [
     ("read_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, c_size_t, c_size_t, _STRIDES,
                              _POINTER]),
     ("strerror", c_char_p, [c_int]),
+    ("var_chunk_extent", c_int, [_POINTER, c_size_t, c_ssize_t, POINTER(c_size_t), POINTER(c_size_t),
+                                 POINTER(c_size_t), _POINTER]),
     ("var_chunklen", c_size_t, [_POINTER, c_size_t]),
     ("var_dimlen", c_size_t, [_POINTER, c_size_t]),
     ("var_element_size", c_size_t, [_POINTER]),
     ("var_fill_value", _POINTER, [_POINTER]),
+    ("var_is_regular", c_int, [_POINTER, c_size_t]),
+    ("var_num_chunks", c_size_t, [_POINTER, c_size_t]),
+    ("var_origin", c_ssize_t, [_POINTER, c_size_t]),
     ("var_rank", c_size_t, [_POINTER]),
     ("var_write_chunklen", c_size_t, [_POINTER, c_size_t]),
     ("version", c_char_p, []),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections.abc import Sequence
-from ctypes import byref, c_void_p
+from ctypes import byref, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
@@ -140,6 +141,8 @@ class Array:
         self.chunks = tuple(c.var_chunklen(var, d) for d in rank)
         shards = tuple(c.var_write_chunklen(var, d) for d in rank)
         self.shards = None if shards == self.chunks else shards
+        # For each dimension whether its chunks have one length.
+        self._regular = tuple(bool(c.var_is_regular(var, d)) for d in rank)
 
     @property
     def threads(self) -> int:
@@ -177,10 +180,28 @@ class Array:
     @property
     def nchunks(self) -> int:
         """The number of chunks by which the array is read; chunks within shards count one by one."""
-        found = 1
-        for length, chunk in zip(self.shape, self.chunks):
-            found *= -(-length // chunk) if chunk else 0
-        return found
+        def count(pointer):
+            var = c.array_var(pointer)
+            return math.prod(c.var_num_chunks(var, d) for d in range(self.ndim))
+
+        return self._handle.share(count)
+
+    @property
+    def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """For each dimension the lengths of its chunks, one after another, as far as they lie in the dimension. Where
+        not all are alike, ``chunks`` has the largest."""
+        def all_of(pointer):
+            var, length = c.array_var(pointer), c_size_t()
+
+            def one(d, chunk):
+                _c.call(c.var_chunk_extent, var, d, chunk, None, byref(length), None)
+                return length.value
+
+            first = [c.var_origin(var, d) // c.var_chunklen(var, d) for d in range(self.ndim)]
+            return tuple(tuple(one(d, first[d] + i) for i in range(c.var_num_chunks(var, d)))
+                         for d in range(self.ndim))
+
+        return self._handle.share(all_of)
 
     @property
     def nchunks_initialized(self) -> int:

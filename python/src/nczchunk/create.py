@@ -6,7 +6,7 @@ import ctypes
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from ctypes import byref, c_char_p, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +58,7 @@ class NewZip:
 
 
 def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: Any,
-           chunks: Sequence[int] | None = None, shards: Sequence[int] | None = None,
+           chunks: Sequence[int | Sequence[int]] | None = None, shards: Sequence[int] | None = None,
            dims: Sequence[str | None] | None = None, fill_value: Any = None,
            codecs: Sequence[str | tuple[str, Mapping[str, Any]]] | EllipsisType | None = ...,
            attrs: Mapping[str, Any] | None = None, format: str = "zarr3", separator: str | None = None,
@@ -68,7 +68,8 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
 
     path, name: a directory, and the path of the new array below it; or a NewZip instead of a directory.
     shape, chunks, shards: the lengths for each dimension. Chunks are about 16 MiB by default. Without shards each chunk
-        is a file.
+        is a file. Where the chunks along a dimension differ, chunks has a list of all their lengths for it, as in
+        chunks=([31, 28, 31], 90): in "zarr3" without shards.
     dtype: a numpy type, str for variable-length strings, or "char" for netCDF's characters.
     codecs: in the order of encoding, each a name or a pair of a name and a dict, such as ("zstd", {"level": 3}); None
         to store chunks uncompressed. The default is zstd.
@@ -84,6 +85,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
     settings = _settings(codecs)
     fill, kept = _fill_value(fill_value, type_name)
     plain, typed, kept_attributes = _attributes({} if attrs is None else attrs)
+    chunks, lists, counts = _lists(chunks, shape)
     description = _c.Description(
         type_name=type_name.encode(), rank=len(shape), shape=_c.sizes(shape),
         chunk_shape=_lengths("chunks", chunks, shape), shard_shape=_lengths("shards", shards, shape),
@@ -91,7 +93,8 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
         codecs=(_c.CodecSetting * len(settings))(*settings) if settings else None, num_codecs=len(settings),
         uncompressed=codecs is None, attributes_json=plain, attributes=typed, num_attributes=len(typed),
         format=_c.one_of("format", _FORMATS, format), separator=_c.one_of("separator", _SEPARATORS, separator),
-        endian=_c.one_of("endian", _ENDIANS, endian), overwrite=bool(overwrite))
+        endian=_c.one_of("endian", _ENDIANS, endian), overwrite=bool(overwrite),
+        chunk_lengths=lists, num_chunks=counts)
     pointer, encoded = c_void_p(), _c.text("name", name)
     where = path
 
@@ -116,6 +119,19 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
                           f"group") from None
     del kept, kept_attributes
     return Array(pointer, (os.fspath(where), name, "r+", memory_limits), threads, cache)
+
+
+def _lists(chunks, shape):
+    """The lengths of the largest chunk; and the lists of lengths and how long each is, if there are lists."""
+    given = None if chunks is None else [length if isinstance(length, Sequence) else None for length in chunks]
+    if given is None or all(one is None for one in given):
+        return chunks, None, None
+    _of_each_dimension("chunks", given, shape)
+    lists = [None if one is None else _c.sizes(_c.lengths("chunks", one)) for one in given]
+    largest = [length if one is None else max(one, default=1) for length, one in zip(chunks, given)]
+    pointers = [POINTER(c_size_t)() if one is None else ctypes.cast(one, POINTER(c_size_t)) for one in lists]
+    counts = _c.sizes([0 if one is None else len(one) for one in given])
+    return largest, (POINTER(c_size_t) * max(1, len(pointers)))(*pointers), counts
 
 
 def _of_each_dimension(name, given, shape):

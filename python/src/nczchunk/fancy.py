@@ -60,8 +60,9 @@ class BlockIndex:
 
 
 def written(array: Any) -> Any:
-    """The lengths of what is written at once."""
-    return array.shards or array.chunks
+    """The lengths of what is written at once: of a dimension whose chunks differ, all of it."""
+    lengths = zip(array.shards or array.chunks, array.shape, array._regular)
+    return tuple(chunk if is_regular else max(1, length) for chunk, length, is_regular in lengths)
 
 
 def advanced(array: Any, index: Any, lengths: Any) -> Any:
@@ -239,8 +240,11 @@ def _groups(positions, of_chunk):
 
 def _blocks(array, index):
     items = []
-    for d, (item, chunk, length) in enumerate(zip(_items(index, array.ndim), written(array), array.shape)):
-        num = -(-length // chunk) if chunk else 0
+    for d, (item, chunk, length) in enumerate(zip(_items(index, array.ndim), array.shards or array.chunks,
+                                                  array.shape)):
+        # Where chunks differ, where each begins, and where the last ends.
+        edges = None if array._regular[d] else [0, *itertools.accumulate(array.read_chunk_sizes[d])]
+        num = len(edges) - 1 if edges else -(-length // chunk) if chunk else 0
         if isinstance(item, slice):
             start, stop, step = item.indices(num)
             if step != 1:
@@ -250,7 +254,8 @@ def _blocks(array, index):
             stop = start + 1
         else:
             raise IndexError("expected integers and slices without a step")
-        items.append(slice(start * chunk, max(start, stop) * chunk))
+        stop = max(start, stop)
+        items.append(slice(edges[start], edges[stop]) if edges else slice(start * chunk, stop * chunk))
     return tuple(items)
 
 

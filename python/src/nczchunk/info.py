@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -28,7 +30,7 @@ class Info:
 
 def of_array(array: Any) -> Info:
     """The table of an array."""
-    rows = {"Format": array.format, "Type": array.type_name, "Shape": array.shape, "Chunks": array.chunks}
+    rows = {"Format": array.format, "Type": array.type_name, "Shape": array.shape, "Chunks": _chunks(array)}
     if array.shards:
         rows["Shards"] = array.shards
     if any(array.dims):
@@ -36,6 +38,15 @@ def of_array(array: Any) -> Info:
     rows |= {"Number of chunks": array.nchunks, "Bytes": _bytes(array.nbytes), "Fill value": array.fill_value,
              "Attributes": len(array.attrs)}
     return Info(rows, _grid(array))
+
+
+def _chunks(array: Any) -> Any:
+    """The lengths of a chunk; of chunks that differ, the largest."""
+    if all(array._regular):
+        return array.chunks
+    lengths = (str(chunk) if is_regular else f"up to {chunk}"
+               for chunk, is_regular in zip(array.chunks, array._regular))
+    return f"({', '.join(lengths)})"
 
 
 def _bytes(number: int) -> str:
@@ -52,12 +63,21 @@ def _grid(array: Any) -> str:
     longest = max(shape)
     height, width = (max(8.0, _SIDE * length / longest) for length in shape)
 
-    def lines(chunks: tuple[int, ...], line: float) -> str:
-        found = ""
-        for length, chunk, is_row in zip(shape, (1, *chunks)[-2:], (True, False)):
+    sizes = None if all(array._regular) else array.read_chunk_sizes
+
+    def edges(length: int, chunk: int, lengths: tuple[int, ...] | None) -> Iterable[int]:
+        if lengths is None:
             step = chunk * math.ceil(length / chunk / _MOST_LINES)
-            for i in range(0, -(-length // step) + 1):
-                at = min(1.0, i * step / length)
+            return (i * step for i in range(0, -(-length // step) + 1))
+        step = math.ceil(len(lengths) / _MOST_LINES)
+        return (*list(itertools.accumulate(lengths, initial=0))[:-1:step], length)
+
+    def lines(chunks: tuple[int, ...], line: float, differ: bool = False) -> str:
+        found = ""
+        lists = ((1,), *(sizes if sizes and differ else (None,) * len(array.shape)))[-2:]
+        for length, chunk, given, is_row in zip(shape, (1, *chunks)[-2:], lists, (True, False)):
+            for edge in edges(length, chunk, given):
+                at = min(1.0, edge / length)
                 x1, x2 = (0, width) if is_row else (at * width, at * width)
                 y1, y2 = (at * height, at * height) if is_row else (0, height)
                 found += (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="currentColor" '
@@ -65,5 +85,5 @@ def _grid(array: Any) -> str:
         return found
 
     return (f'<svg width="{width + 4:.0f}" height="{height + 4:.0f}" viewBox="-2 -2 {width + 4:.1f} {height + 4:.1f}" '
-            f'role="img" aria-label="chunks of the last dimensions">{lines(array.chunks, 0.5)}'
+            f'role="img" aria-label="chunks of the last dimensions">{lines(array.chunks, 0.5, True)}'
             f'{lines(array.shards or array.shape, 1.5)}</svg>')

@@ -49,8 +49,11 @@ class _Store(AbstractDataStore):
                                   f"drop_variables=[{name!r}]") from None
             dims = [given or f"{name}_{d}" for d, given in enumerate(array.dims)]
             self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
-            encoding = {"source": os.fspath(path), "preferred_chunks": dict(zip(dims, array.chunks)),
-                        "chunks": array.chunks, "dtype": array.dtype}
+            encoding = {"source": os.fspath(path), "dtype": array.dtype}
+            if all(array._regular):
+                encoding |= {"preferred_chunks": dict(zip(dims, array.chunks)), "chunks": array.chunks}
+            else:
+                encoding["preferred_chunks"] = dict(zip(dims, array.read_chunk_sizes))
             data = indexing.LazilyIndexedArray(_LazyArray(array))
             self.variables[name] = Variable(dims, data, attributes, encoding)
 
