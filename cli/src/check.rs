@@ -338,7 +338,14 @@ fn check_chunk(array: &Array, chunk: &[isize]) -> Result<(Option<u64>, Option<St
 /// What is wrong with the length of a chunk. One that is encoded has been decoded to its end; of one that is not, what
 /// lies beyond the dimensions has not been read.
 fn wrong_length(array: &Array, chunk: &[isize], len: usize) -> Result<Option<String>> {
-    let due = array.variable().chunk_bytes();
+    let variable = array.variable();
+    let lens = variable.dimensions().iter().zip(chunk);
+    let due = match variable.grid(Access::Read).is_regular() {
+        true => variable.chunk_bytes(),
+        false => lens.fold(variable.element_size(), |bytes, (dimension, &index)| {
+            bytes * dimension.chunk(index).map_or(0, |extent| extent.encoded_len)
+        }),
+    };
     let is_as_it_is = array.chunk_object(chunk)?.is_some() && array.codecs()?.is_empty();
     if is_as_it_is && *array.element_type() != ElementType::String && len != due {
         return Ok(Some(format!("the stored chunk has {len} bytes, expected {due}")));
@@ -352,11 +359,9 @@ fn inside(array: &Array, chunk: &[isize]) -> Selection {
     let mut selection =
         Selection { start: Vec::new(), count: Vec::new(), stride: vec![1; rank], is_kept: vec![true; rank] };
     for (dimension, &index) in array.variable().dimensions().iter().zip(chunk) {
-        let begin = index as i128 * dimension.chunklen() as i128 - dimension.origin() as i128;
-        let end = (begin + dimension.chunklen() as i128).min(dimension.len() as i128);
-        // Both are within the dimension now.
-        selection.start.push(begin.max(0) as usize);
-        selection.count.push((end - begin.max(0)).max(0) as usize);
+        let extent = dimension.chunk(index);
+        selection.start.push(extent.map_or(0, |extent| extent.start));
+        selection.count.push(extent.map_or(0, |extent| extent.len));
     }
     selection
 }

@@ -98,6 +98,7 @@ impl Info {
             ("dimensions", Json::dimension_names(array)),
             ("unlimited", Json::List(unlimited)),
             ("chunks", Json::integers(variable.dimensions().iter().map(nczchunk::Dimension::chunklen))),
+            ("chunk_lengths", Json::option(chunk_lengths(variable), Json::List)),
             ("shards", Json::option(shard_shape(variable), Json::integers)),
             ("codecs", Json::List(array.codecs()?.into_iter().map(codec).collect())),
             ("fill_value", Json::element(element, array.fill_value().unwrap_or(&zeros))),
@@ -143,19 +144,33 @@ fn num_elements(shape: &[usize]) -> u64 {
 }
 
 fn chunks(variable: &Variable, element: &ElementType) -> String {
+    let is_regular = variable.grid(Access::Read).is_regular();
     let lens: Vec<usize> = variable.dimensions().iter().map(nczchunk::Dimension::chunklen).collect();
     let grid: Vec<usize> = variable.dimensions().iter().map(nczchunk::Dimension::num_chunks).collect();
     let size = match element {
         ElementType::String => String::new(),
-        _ => format!(", {} each", human::bytes(variable.chunk_bytes() as u64)),
+        _ if is_regular => format!(", {} each", human::bytes(variable.chunk_bytes() as u64)),
+        _ => format!(", {} at most", human::bytes(variable.chunk_bytes() as u64)),
     };
+    let most = if is_regular { "" } else { "up to " };
     let order = match variable.chunk_order() {
         Some(order) => format!(", dimensions in the order {order:?}"),
         None => String::new(),
     };
     let number = human::count(num_elements(&grid), "chunk");
     let grid = if grid.len() > 1 { format!(" in a grid of {}", human::shape(&grid)) } else { String::new() };
-    format!("{}{size}{order}: {number}{grid}", human::shape(&lens))
+    format!("{most}{}{size}{order}: {number}{grid}", human::shape(&lens))
+}
+
+/// Of chunks that differ in length: for each dimension a list of lengths and how many chunks in a row have them, or
+/// null for one length.
+fn chunk_lengths(variable: &Variable) -> Option<Vec<Json>> {
+    let run = |run: nczchunk::ChunkRun| Json::integers([run.len, run.num_chunks]);
+    let lists = variable
+        .dimensions()
+        .iter()
+        .map(|dimension| Json::option(dimension.chunks(), |runs| Json::List(runs.map(run).collect())));
+    (!variable.grid(Access::Read).is_regular()).then(|| lists.collect())
 }
 
 /// The lengths of the shards, if there are any.

@@ -190,15 +190,18 @@ impl Dimension {
     }
 
     /// The chunk that holds a position, and the place in the chunk.
-    #[inline]
     #[doc(hidden)]
     pub fn locate(&self, position: usize) -> (usize, usize) {
+        self.list().map_or_else(|| self.regular_locate(position), |list| list.locate(position))
+    }
+
+    /// The same, of a dimension without a list.
+    #[inline]
+    pub(crate) fn regular_locate(&self, position: usize) -> (usize, usize) {
         // Division takes longer than all the rest. A position p below 2^32 needs none: with the reciprocal r = 2^64 / C
         // rounded up, r*C - 2^64 < C <= 2^32, so p*r / 2^64 exceeds p/C by less than 1/C, and its floor is the same.
         let chunk = if self.reciprocal != 0 && position as u64 >> 32 == 0 {
             ((position as u128 * u128::from(self.reciprocal)) >> 64) as usize
-        } else if let Some(list) = &self.list {
-            return list.locate(position);
         } else {
             position / self.chunklen
         };

@@ -88,11 +88,11 @@ impl Projections {
     #[inline]
     fn regular(dimension: Dimension, slice: Slice) -> Self {
         let start = dimension.position(slice.start());
-        let first_chunk = dimension.locate(start).0;
+        let first_chunk = dimension.regular_locate(start).0;
         let len = match slice.last() {
             None => 0,
             Some(last) if slice.stride() <= dimension.regular_chunklen() => {
-                dimension.locate(dimension.position(last)).0 - first_chunk + 1
+                dimension.regular_locate(dimension.position(last)).0 - first_chunk + 1
             }
             Some(_) => slice.count(),
         };
@@ -173,7 +173,7 @@ impl Projections {
         } else if let Some(list) = self.dimension.list() {
             self.in_list(list, p)?
         } else {
-            let (chunk, first) = self.dimension.locate(self.start + p * stride);
+            let (chunk, first) = self.dimension.regular_locate(self.start + p * stride);
             self.projection(chunk, first, p)
         })
     }
@@ -214,7 +214,7 @@ impl Projections {
         if self.is_dense() {
             self.projection(chunk, first, k0)
         } else {
-            let (skipped, first) = self.dimension.locate(first);
+            let (skipped, first) = self.dimension.regular_locate(first);
             self.projection(chunk + skipped, first, k0)
         }
     }

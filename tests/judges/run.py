@@ -28,6 +28,7 @@ import hdf5_
 import netcdf_c
 import netcdf_classic
 import random_arrays
+import rectilinear
 import table
 import tensorstore_
 import traps_chunks
@@ -40,7 +41,7 @@ from binding import Failed, Library
 from cases import Case, native
 
 WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": netcdf_c, "xarray": xarray_,
-           "random": random_arrays, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
+           "random": random_arrays, "rectilinear": rectilinear, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
            "HDF5": hdf5_, "elements": elements,
            "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
            "traps: storages": traps_storages}

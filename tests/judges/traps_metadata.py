@@ -186,8 +186,6 @@ def v3(make):
         {"name": "numcodecs.delta", "configuration": {"dtype": ">i4"}}, LITTLE])
     raw = np.arange(24 * 3, dtype="u1").view("V3").reshape(4, 6)
     yield make.v3("v3 r24", raw, data_type="r24", codecs=["bytes"], fill_value=[0, 0, 0])
-    grid = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[2, 2], [[3, 2]]]}}
-    yield make.v3("v3 rectilinear grid", chunk_grid=grid, refused=(ENOTBUILT, "rectilinear"))
     draft = {"zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0", "metadata_encoding": "x", "extensions": []}
     yield make.v3("v3 draft of 2021", text=lambda _: json.dumps(draft), refused=(ENOTBUILT, "2021"))
     yield make.v3("v3 NaN in the attributes", text=lambda text: text.replace('"zarr_format"',

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use nczchunk::key::Separator;
 use nczchunk::object::Storage;
-use nczchunk::{Access, Array, ArrayFormat, Description, ElementType, Endian, Error};
+use nczchunk::{Access, Array, ArrayFormat, ChunkRun, Description, ElementType, Endian, Error};
 
 use crate::Session;
 use crate::failure::{Failure, Result, words};
@@ -122,6 +122,8 @@ fn separator(text: &str) -> Result<Separator, String> {
 /// How the new array is cut into chunks, and these are put together to shards. `None` is the library's choice.
 struct Chunks {
     chunk_shape: Option<Vec<usize>>,
+    /// For each dimension the lengths of chunks that differ, or nothing.
+    chunk_runs: Vec<Vec<ChunkRun>>,
     shard_shape: Option<Vec<usize>>,
 }
 
@@ -202,6 +204,8 @@ impl Copy {
         if let Some(chunk_shape) = &chunks.chunk_shape {
             description = description.with_chunk_shape(chunk_shape);
         }
+        let chunk_runs: Vec<&[ChunkRun]> = chunks.chunk_runs.iter().map(Vec::as_slice).collect();
+        description = description.with_chunk_runs(&chunk_runs);
         if let Some(shard_shape) = &chunks.shard_shape {
             description = description.with_shard_shape(shard_shape);
         }
@@ -252,10 +256,11 @@ impl Copy {
             }
         }
         if chunk_shape.is_some() || source.format() == "netCDF classic" {
-            return Chunks { chunk_shape, shard_shape }.checked();
+            return Chunks { chunk_shape, chunk_runs: Vec::new(), shard_shape }.checked();
         }
         let dimensions = source.variable().dimensions();
-        let (mut chunk_shape, mut kept) = (Vec::new(), Vec::new());
+        let (mut chunk_shape, mut chunk_runs, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let has_lists = self.format() == Format::Zarr3 && shard_shape.is_none();
         let shards = shard_shape_of(self.format(), source);
         for d in selection.kept() {
             let count = selection.count[d].max(1);
@@ -265,9 +270,12 @@ impl Copy {
                 kept.push(chunks * chunk);
             }
             chunk_shape.push(chunk);
+            let is_whole = selection.stride[d] == 1 && count == dimensions[d].len();
+            let runs = dimensions[d].chunks().filter(|_| has_lists && is_whole).into_iter().flatten();
+            chunk_runs.push(runs.map(|run| ChunkRun::new(run.num_chunks, run.len)).collect());
         }
         let kept = shards.map(|_| kept);
-        Chunks { chunk_shape: Some(chunk_shape), shard_shape: shard_shape.or(kept) }.checked()
+        Chunks { chunk_shape: Some(chunk_shape), chunk_runs, shard_shape: shard_shape.or(kept) }.checked()
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::io::Write;
 
-use nczchunk::Array;
+use nczchunk::{Array, Dimension, Projections, Slice};
 
 use crate::failure::Result;
 use crate::human;
@@ -31,6 +31,8 @@ pub(super) struct Axis {
     pub shardlen: Option<usize>,
     /// How much of the first chunk lies before the dimension.
     lead: usize,
+    /// The dimension, if its chunks differ in length.
+    listed: Option<Dimension>,
     pub start: usize,
     pub count: usize,
     pub stride: usize,
@@ -39,7 +41,7 @@ pub(super) struct Axis {
 impl Axis {
     /// A dimension of an array.
     pub(super) fn new(array: &Array, selection: &Selection, d: usize) -> Self {
-        let dimension = array.variable().dimensions()[d];
+        let dimension = &array.variable().dimensions()[d];
         let chunklen = dimension.chunklen();
         let lead = isize::try_from(chunklen).map_or(0, |chunklen| dimension.origin().rem_euclid(chunklen));
         Axis {
@@ -49,6 +51,7 @@ impl Axis {
             num_chunks: dimension.num_chunks(),
             shardlen: shard_shape(array.variable()).map(|lens| lens[d]),
             lead: lead.unsigned_abs(),
+            listed: dimension.chunks().map(|_| dimension.clone()),
             start: selection.start[d],
             count: selection.count[d],
             stride: selection.stride[d].unsigned_abs(),
@@ -58,7 +61,18 @@ impl Axis {
     /// A dimension of length 1, for the rows of an array that has only columns.
     fn one() -> Self {
         let name = String::new();
-        Axis { name, len: 1, chunklen: 1, num_chunks: 1, shardlen: None, lead: 0, start: 0, count: 1, stride: 1 }
+        Axis {
+            name,
+            len: 1,
+            chunklen: 1,
+            num_chunks: 1,
+            shardlen: None,
+            lead: 0,
+            listed: None,
+            start: 0,
+            count: 1,
+            stride: 1,
+        }
     }
 
     /// The elements at the positions `from..to`, which are counted from the beginning of the first chunk.
@@ -75,6 +89,10 @@ impl Axis {
 
     /// The elements of a chunk.
     pub(super) fn chunk(&self, c: usize) -> (usize, usize) {
+        if let Some(dimension) = &self.listed {
+            let extent = isize::try_from(c).ok().and_then(|c| dimension.chunk(c));
+            return extent.map_or((self.len, self.len), |extent| (extent.start, extent.start + extent.len));
+        }
         self.elements(c * self.chunklen, (c + 1) * self.chunklen)
     }
 
@@ -91,6 +109,15 @@ impl Axis {
     /// How many of some chunks are touched, without a look at each: of selected elements that are a chunk or more apart
     /// each has a chunk of its own, and of others the chunks follow one another.
     fn num_touched(&self, chunks: std::ops::Range<usize>) -> usize {
+        if let Some(dimension) = &self.listed {
+            // Of a list, those that the elements before the chunk touch.
+            let before = |c: usize| {
+                let selected = self.selected((0, self.chunk(c).0));
+                let slice = Slice::read(self.len, self.start.min(self.len), selected, self.stride as isize);
+                slice.and_then(|slice| Projections::new(dimension, slice)).map_or(0, |touched| touched.len())
+            };
+            return before(chunks.end) - before(chunks.start);
+        }
         let position = |i: usize| self.start + self.lead + i * self.stride;
         let before = |c: usize| {
             let selected = self.selected((0, self.elements(0, c.saturating_mul(self.chunklen)).1));
@@ -117,7 +144,10 @@ impl Axis {
     /// A part of a chunk.
     fn part(&self, c: usize, part: usize, parts: usize) -> Cell {
         let position = |part: usize| c * self.chunklen + part * self.chunklen / parts;
-        let (from, to) = self.elements(position(part), position(part + 1));
+        let (from, to) = match (&self.listed, self.chunk(c)) {
+            (None, _) => self.elements(position(part), position(part + 1)),
+            (_, (begin, end)) => (begin + part * (end - begin) / parts, begin + (part + 1) * (end - begin) / parts),
+        };
         Cell {
             begins_chunk: part == 0,
             begins_shard: part == 0 && self.begins_shard(c),
@@ -158,12 +188,16 @@ impl Axis {
     pub(super) fn words(&self, direction: &str) -> String {
         let touched = self.num_touched(0..self.num_chunks);
         let (name, chunks, len) = (&self.name, self.num_chunks, self.chunklen);
+        let most = if self.listed.is_some() { "up to " } else { "" };
         let step = match self.stride {
             2.. if self.count > 1 => format!(", every {} element", human::ordinal(self.stride)),
             _ => String::new(),
         };
         let shards = self.shardlen.map(|len| format!(", in shards of {len}")).unwrap_or_default();
-        format!("{direction} {name}, length {}{step}: {touched} of {chunks} chunks of {len} touched{shards}", self.len)
+        format!(
+            "{direction} {name}, length {}{step}: {touched} of {chunks} chunks of {most}{len} touched{shards}",
+            self.len
+        )
     }
 }
 
@@ -329,7 +363,7 @@ mod tests {
     fn axis(len: usize, chunklen: usize, (start, count, stride): (usize, usize, usize)) -> Axis {
         let num_chunks = len.div_ceil(chunklen);
         let name = "x".to_owned();
-        Axis { name, len, chunklen, num_chunks, shardlen: None, lead: 0, start, count, stride }
+        Axis { name, len, chunklen, num_chunks, shardlen: None, lead: 0, listed: None, start, count, stride }
     }
 
     fn drawn(rows: Option<&Axis>, columns: &Axis, width: usize) -> Vec<String> {

@@ -68,7 +68,7 @@ impl Single {
             if stride < 1 || count == 0 || start >= dimension.len() {
                 return false;
             }
-            let (chunk, first) = dimension.locate(dimension.position(start));
+            let (chunk, first) = dimension.regular_locate(dimension.position(start));
             *index = dimension.chunk_index(chunk);
             offset += first as isize * chunk_stride;
             if count > 1 {
