@@ -1,6 +1,7 @@
 //! What threads save where every request takes its time: 1000 chunks with zstd, of which each arrives after 50 ms, with
 //! 64 requests in flight. What is printed is the time over the larger of what the requests alone take and what the same
-//! threads take to decode the same chunks from memory, in the same run.
+//! threads take to decode the same chunks from memory, in the same run. And the same for writes: of everything, and of
+//! every second element, where each chunk is read before.
 //!
 //!     cargo bench --bench latency
 
@@ -29,6 +30,7 @@ struct Read {
     thread: ThreadId,
     request: *mut ObjectRequest,
     due: Instant,
+    is_write: bool,
 }
 
 // SAFETY: a request is used by the thread that started it.
@@ -69,13 +71,21 @@ unsafe impl Flight for Far {
     }
 
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        let (thread, due) = (std::thread::current().id(), Instant::now() + LATENCY);
-        self.reads.lock().unwrap().push(Read { thread, request, due });
+        self.begin(request, false);
         Ok(true)
     }
 
+    fn writes(&self) -> bool {
+        true
+    }
+
+    unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
+        self.begin(request, true);
+        Ok(())
+    }
+
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        let Read { request, due, .. } = {
+        let Read { request, due, is_write, .. } = {
             let (mut reads, this) = (self.reads.lock().unwrap(), std::thread::current().id());
             let own = (0..reads.len()).filter(|&i| reads[i].thread == this);
             let next = own.min_by_key(|&i| reads[i].due).unwrap();
@@ -84,6 +94,12 @@ unsafe impl Flight for Far {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         // SAFETY: the request is this thread's again, and its name is a text.
         let (answer, name) = unsafe { (&mut *request, CStr::from_ptr((*request).name).to_str().unwrap()) };
+        if is_write {
+            // SAFETY: there are `size` bytes.
+            let bytes = unsafe { std::slice::from_raw_parts(answer.buffer.cast::<u8>(), answer.size) };
+            self.write(name, bytes)?;
+            return Ok(request);
+        }
         let Some(object) = self.objects.lock().unwrap().get(name).cloned() else {
             answer.status = status::ENOOBJECT as isize;
             return Ok(request);
@@ -95,6 +111,25 @@ unsafe impl Flight for Far {
         answer.object_size = object.len() as u64;
         Ok(request)
     }
+}
+
+impl Far {
+    fn begin(&self, request: *mut ObjectRequest, is_write: bool) {
+        let (thread, due) = (std::thread::current().id(), Instant::now() + LATENCY);
+        self.reads.lock().unwrap().push(Read { thread, request, due, is_write });
+    }
+}
+
+/// The quickest of some writes of a slab, in seconds.
+fn time_to_write(array: &Array, slab: &Hyperslab<'_>, values: &[u8], threads: usize) -> f64 {
+    let plan = Plan::new(array.variable(), slab, Access::Write).unwrap();
+    let options = Options::default().with_threads(threads);
+    let one = |_| {
+        let begun = Instant::now();
+        plan.write_chunks(array.store(), 0..plan.num_chunks(), &values[..plan.selected_bytes()], options).unwrap();
+        begun.elapsed().as_secs_f64()
+    };
+    (0..TIMES).map(one).fold(f64::INFINITY, f64::min)
 }
 
 /// The quickest of some reads of everything, in seconds.
@@ -133,5 +168,21 @@ fn main() {
         let (decoding, took) = (time(near, &mut out, threads), time(far, &mut out, threads));
         let bound = waiting.max(decoding);
         println!("{threads} threads: decoding alone {decoding:.3} s, in flight {took:.3} s: {:.2}", took / bound);
+    }
+    out.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i >> 9) as u8);
+    // Every second element is written, so that each chunk is read before.
+    let count = [CHUNKS * CHUNK / 2];
+    for (what, slab, trips) in
+        [("all", Hyperslab::all(), 1.0), ("every second element", Hyperslab::new(&[0], &count).with_stride(&[2]), 2.0)]
+    {
+        for threads in [1, 2] {
+            let encoding = time_to_write(near, &slab, &out, threads);
+            let took = time_to_write(far, &slab, &out, threads);
+            let bound = (waiting * trips).max(encoding);
+            println!(
+                "{threads} threads: writing {what}: encoding alone {encoding:.3} s, in flight {took:.3} s: {:.2}",
+                took / bound
+            );
+        }
     }
 }

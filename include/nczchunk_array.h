@@ -974,8 +974,9 @@ typedef struct nczchunk_codec_use {
 } nczchunk_codec_use;
 
 /**
- * A read of an object. The library sets the fields up to size; the callback sets the others. The fields and the buffer
- * are valid until the callback returns or, for a read that start began, until wait returns it.
+ * A read of an object, or a write of a whole object. The library sets the fields up to size; the callback sets the
+ * others. The fields and the buffer are valid until the callback returns or, for a request that start began, until wait
+ * returns it.
  */
 typedef struct nczchunk_object_request {
     /**
@@ -987,8 +988,8 @@ typedef struct nczchunk_object_request {
      */
     const char *name;
     /**
-     * The position of the first byte: this many bytes after the object's beginning or, if from_end is 1, before its
-     * end. An object that is shorter than that is read from its beginning.
+     * The position of the first byte (0 for a write): this many bytes after the object's beginning or, if from_end is
+     * 1, before its end. An object that is shorter than that is read from its beginning.
      */
     uint64_t offset;
     /**
@@ -996,24 +997,25 @@ typedef struct nczchunk_object_request {
      */
     size_t from_end;
     /**
-     * The memory for the bytes.
+     * A read: the memory for the bytes. A write: the object's bytes, which the callback only reads.
      */
     void *buffer;
     /**
-     * The size of the buffer in bytes. 0 requests only the object's length.
+     * A read: the size of the buffer in bytes; 0 requests only the object's length. A write: the length of the object
+     * in bytes.
      */
     size_t size;
     /**
-     * Set by the callback: the number of bytes that it has written to the buffer, which is size, or less if the object
-     * ends before. 0 at first.
+     * Set by the callback for a read: the number of bytes that it has written to the buffer, which is size, or less if
+     * the object ends before. 0 at first.
      */
     size_t nbytes;
     /**
-     * Set by the callback: the length of the whole object in bytes. 0 at first.
+     * Set by the callback for a read: the length of the whole object in bytes. 0 at first.
      */
     uint64_t object_size;
     /**
-     * Set by the callback for a read that start began: its outcome, as read would return it. 0 at first.
+     * Set by the callback for a request that start began: its outcome, as read or write would return it. 0 at first.
      */
     ptrdiff_t status;
     /**
@@ -1021,8 +1023,8 @@ typedef struct nczchunk_object_request {
      */
     void *handle;
     /**
-     * Set by the callback of a storage with versions: a number other than 0 that changes whenever the object's bytes
-     * change, such as a hash of its ETag. 0 if the version is unknown, and at first.
+     * Set by the callback of a storage with versions, for a read: a number other than 0 that changes whenever the
+     * object's bytes change, such as a hash of its ETag. 0 if the version is unknown, and at first.
      */
     uint64_t version;
 } nczchunk_object_request;
@@ -1057,7 +1059,7 @@ typedef struct nczchunk_storage_callbacks {
                 void *argument);
     /**
      * Writes a whole object of nbytes bytes, or replaces the existing object. The replacement must be atomic: a reader
-     * finds the old bytes or the new ones. May be NULL: then the storage is read-only.
+     * finds the old bytes or the new ones. May be NULL: then the storage is read-only, unless it has start_write.
      */
     int (*write)(void *user, const char *name, const void *bytes, size_t nbytes);
     /**
@@ -1087,12 +1089,12 @@ typedef struct nczchunk_storage_callbacks {
      */
     int (*start)(void *user, nczchunk_object_request *request);
     /**
-     * Waits until a read that the calling thread started has ended, and sets done to it. Reads may end in any order.
-     * The fields status, nbytes and object_size of the request report the outcome, as the result of read and the
-     * fields that read sets would. Retries after a transient failure are up to the callback. If wait itself returns a
-     * status other than 0, no read is in flight any more: the callback has ended all of them, and does not touch their
-     * buffers again. While reads are in flight, a callback may not call the library in the same thread to read from
-     * the storage: NCZCHUNK_EINVAL.
+     * Waits until a read or write that the calling thread started has ended, and sets done to it. They may end in any
+     * order. The fields status, nbytes and object_size of the request report the outcome, as the result of read and
+     * the fields that read sets would. Retries after a transient failure are up to the callback. If wait itself
+     * returns a status other than 0, no read is in flight any more: the callback has ended all of them, and does not
+     * touch their buffers again. While reads are in flight, a callback may not call the library in the same thread to
+     * read from the storage: NCZCHUNK_EINVAL.
      */
     int (*wait)(void *user, nczchunk_object_request **done);
     /**
@@ -1121,6 +1123,16 @@ typedef struct nczchunk_storage_callbacks {
      * an object that is replaced during the call.
      */
     size_t versions;
+    /**
+     * For storages with latency; used together with start and wait. Starts to write a whole object: request->size
+     * bytes at request->buffer, which are only read. It returns immediately, and wait returns the request when the
+     * write has ended, with its status as write would return it. What write promises of readers and errors holds here,
+     * too. A call that writes keeps up to in_flight reads and writes in flight, with up to bytes_in_flight bytes, for
+     * which 0 stands for 256 MiB here. A write is never cancelled: the call waits for all that it started, so nothing
+     * is written after it has returned. If start_write returns a status other than 0, the write has not begun and wait
+     * does not return it. May be NULL: then objects are written by write, one at a time in each thread.
+     */
+    int (*start_write)(void *user, nczchunk_object_request *request);
 } nczchunk_storage_callbacks;
 
 /**
@@ -1290,9 +1302,9 @@ int nczchunk_storage_add_codec(nczchunk_storage *storage,
 /**
  * Creates a storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
  *
- * Errors: NCZCHUNK_EINVAL (a NULL argument; both read and start are NULL; only one of start and wait is NULL; a
- * struct_size of 0; a newer structure with fields in use that this library does not know), NCZCHUNK_ENOMEM. After an
- * error destroy is not called.
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; both read and start are NULL; only one of start and wait is NULL;
+ * start_write without start; a struct_size of 0; a newer structure with fields in use that this library does not
+ * know), NCZCHUNK_ENOMEM. After an error destroy is not called.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_new(const nczchunk_storage_callbacks *callbacks,
@@ -1305,7 +1317,7 @@ int nczchunk_storage_new(const nczchunk_storage_callbacks *callbacks,
 
 /** Initialises a nczchunk_storage_callbacks that uses nothing yet. */
 #define NCZCHUNK_STORAGE_CALLBACKS_INIT \
-    {sizeof(nczchunk_storage_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
+    {sizeof(nczchunk_storage_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL}
 
 #ifdef __cplusplus
 }

@@ -40,6 +40,7 @@ use super::pointers::{hand_over, handle, handle_mut, required, take_back, text};
 pub use nczchunk::object::ObjectRequest as nczchunk_object_request;
 use nczchunk::object::{
     ByteRange, Entry, Flight, Limits, Memory, Name, ObjectRequest, ObjectStore, Storage, read_by_flight,
+    write_by_flight,
 };
 use nczchunk::{create_storage, open_storage};
 use nczchunk_engine::alloc::Slot;
@@ -435,7 +436,7 @@ pub struct nczchunk_storage_callbacks {
         ) -> c_int,
     >,
     /// Writes a whole object of nbytes bytes, or replaces the existing object. The replacement must be atomic: a reader
-    /// finds the old bytes or the new ones. May be NULL: then the storage is read-only.
+    /// finds the old bytes or the new ones. May be NULL: then the storage is read-only, unless it has start_write.
     pub write: Option<
         unsafe extern "C" fn(user: *mut c_void, name: *const c_char, bytes: *const c_void, nbytes: usize) -> c_int,
     >,
@@ -455,12 +456,12 @@ pub struct nczchunk_storage_callbacks {
     /// status other than 0, the read has not begun and wait does not return it. start may report a missing object in
     /// this way.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
-    /// Waits until a read that the calling thread started has ended, and sets done to it. Reads may end in any order.
-    /// The fields status, nbytes and object_size of the request report the outcome, as the result of read and the
-    /// fields that read sets would. Retries after a transient failure are up to the callback. If wait itself returns a
-    /// status other than 0, no read is in flight any more: the callback has ended all of them, and does not touch their
-    /// buffers again. While reads are in flight, a callback may not call the library in the same thread to read from
-    /// the storage: NCZCHUNK_EINVAL.
+    /// Waits until a read or write that the calling thread started has ended, and sets done to it. They may end in any
+    /// order. The fields status, nbytes and object_size of the request report the outcome, as the result of read and
+    /// the fields that read sets would. Retries after a transient failure are up to the callback. If wait itself
+    /// returns a status other than 0, no read is in flight any more: the callback has ended all of them, and does not
+    /// touch their buffers again. While reads are in flight, a callback may not call the library in the same thread to
+    /// read from the storage: NCZCHUNK_EINVAL.
     pub wait: Option<unsafe extern "C" fn(user: *mut c_void, done: *mut *mut ObjectRequest) -> c_int>,
     /// Called when a read in flight is no longer needed, because the call is about to end; may be NULL. wait still
     /// returns the request, with any status.
@@ -478,16 +479,27 @@ pub struct nczchunk_storage_callbacks {
     /// chunks and again after them, and reads a chunk in one range. So a call finds either the old or the new state of
     /// an object that is replaced during the call.
     pub versions: usize,
+    /// For storages with latency; used together with start and wait. Starts to write a whole object: request->size
+    /// bytes at request->buffer, which are only read. It returns immediately, and wait returns the request when the
+    /// write has ended, with its status as write would return it. What write promises of readers and errors holds here,
+    /// too. A call that writes keeps up to in_flight reads and writes in flight, with up to bytes_in_flight bytes, for
+    /// which 0 stands for 256 MiB here. A write is never cancelled: the call waits for all that it started, so nothing
+    /// is written after it has returned. If start_write returns a status other than 0, the write has not begun and wait
+    /// does not return it. May be NULL: then objects are written by write, one at a time in each thread.
+    pub start_write: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
 }
-assert_can_grow!(nczchunk_storage_callbacks, versions: usize);
+assert_can_grow!(
+    nczchunk_storage_callbacks,
+    start_write: Option<unsafe extern "C" fn(*mut c_void, *mut ObjectRequest) -> c_int>
+);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
 unsafe impl Growing for nczchunk_storage_callbacks {}
 
 /// Creates a storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
 ///
-/// Errors: NCZCHUNK_EINVAL (a NULL argument; both read and start are NULL; only one of start and wait is NULL; a
-/// struct_size of 0; a newer structure with fields in use that this library does not know), NCZCHUNK_ENOMEM. After an
-/// error destroy is not called.
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; both read and start are NULL; only one of start and wait is NULL;
+/// start_write without start; a struct_size of 0; a newer structure with fields in use that this library does not
+/// know), NCZCHUNK_ENOMEM. After an error destroy is not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_new(
     callbacks: *const nczchunk_storage_callbacks,
@@ -499,6 +511,9 @@ pub unsafe extern "C" fn nczchunk_storage_new(
         let callbacks = unsafe { read_growing(callbacks) }?;
         if callbacks.start.is_some() != callbacks.wait.is_some() {
             return Err(ErrorKind::Argument("start and wait must be given together").into());
+        }
+        if callbacks.start_write.is_some() && callbacks.start.is_none() {
+            return Err(ErrorKind::Argument("start_write is given without start").into());
         }
         if callbacks.read.is_none() && callbacks.start.is_none() {
             return Err(ErrorKind::Argument("the read callback is NULL").into());
@@ -593,7 +608,10 @@ impl ObjectStore for Custom {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let write = self.callbacks.write.ok_or(ErrorKind::ReadOnly)?;
+        let Some(write) = self.callbacks.write else {
+            self.callbacks.start_write.ok_or(ErrorKind::ReadOnly)?;
+            return write_by_flight((self, ""), name, bytes);
+        };
         let c_name = c_name(name)?;
         // SAFETY: the callback gets what is documented; it only reads the bytes.
         result(unsafe { write(self.callbacks.user, c_name.as_ptr().cast(), bytes.as_ptr().cast(), bytes.len()) }, name)
@@ -607,7 +625,7 @@ impl ObjectStore for Custom {
     }
 
     fn is_writable(&self) -> bool {
-        self.callbacks.write.is_some()
+        self.callbacks.write.is_some() || self.callbacks.start_write.is_some()
     }
 
     fn is_concurrent(&self) -> bool {
@@ -649,6 +667,19 @@ unsafe impl Flight for Custom {
         match unsafe { start(self.callbacks.user, request) } {
             ENOOBJECT | EEMPTY => Ok(false),
             NOERR => Ok(true),
+            status => Err(ErrorKind::Callback(status).into()),
+        }
+    }
+
+    fn writes(&self) -> bool {
+        self.callbacks.start_write.is_some()
+    }
+
+    unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
+        let start = self.callbacks.start_write.ok_or(ErrorKind::Internal)?;
+        // SAFETY: the request stays valid until it is given back, by the caller's promise.
+        match unsafe { start(self.callbacks.user, request) } {
+            NOERR => Ok(()),
             status => Err(ErrorKind::Callback(status).into()),
         }
     }

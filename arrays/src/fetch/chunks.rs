@@ -412,6 +412,10 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
         self.storage.flight().is_some()
     }
 
+    fn stores_later(&self) -> bool {
+        self.storage.flight().is_some_and(|flight| flight.writes())
+    }
+
     fn reads_many(&self) -> bool {
         self.has_latency() || self.locate.has_indices()
     }

@@ -1,5 +1,6 @@
 //! The requests of one transfer for chunks in a storage that answers later: first the indices that are needed are read,
-//! then the chunks, several by one read where they are neighbours.
+//! then the chunks, several by one read where they are neighbours. A chunk that is written is an object as a whole, and
+//! so is one that is read to be changed.
 //!
 //! ```text
 //!   start -> ask --- it is known where it is --------> queue -- send: sorted, merged --> a read of the object
@@ -19,12 +20,13 @@ use std::mem::MaybeUninit;
 
 use super::coalesce::{self, run};
 use super::indices::{Indices, Opened};
-use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, NODES, Part, Step};
+use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, Location, NODES, Part, Step};
 use super::pending::{Chunks, IndexRead, Landed, Parts, Pending, Range, Read};
 use super::reads::Reads;
 use crate::alloc::{Scratch, try_box};
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
 use crate::object::{Answer, ByteRange, Limits, Storage};
 use crate::open_object::ObjectState;
 use crate::shared::Shared;
@@ -48,6 +50,7 @@ pub(super) struct ChunkFlight<'s, 'f> {
     /// The indices that are kept from call to call, and those that were read in this transfer.
     indices: &'s Indices,
     own: Indices,
+    access: Access,
     gap: usize,
     limits: Limits,
     /// The most bytes that a chunk was asked for with.
@@ -87,6 +90,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             locate,
             indices,
             own: Indices::new(locate.index_len()),
+            access: sharing.access,
             gap: if locate.reads_no_gaps() { 0 } else { storage.gap() },
             limits,
             chunk_bytes: 0,
@@ -346,6 +350,12 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         self.bytes -= read.bytes();
         match (read, answer) {
             (Read::Chunks(chunks), answer) => self.chunks_arrive(chunks, answer),
+            (Read::Write { request, .. }, answer) => {
+                // SAFETY: the request is in flight, and does not change.
+                let (chunk, ..) = unsafe { RawRequest::asked_for(request) };
+                self.indices.forget(chunk);
+                self.end(request, answer.map(|_| Filled::Stored(0)));
+            }
             (Read::Index(read), Ok(Some(answer))) => self.step_arrives(read, answer),
             (Read::Index(read), Ok(None)) => match read.check {
                 Some(chunks) => self.changed(chunks.parts),
@@ -605,13 +615,33 @@ impl Flight for ChunkFlight<'_, '_> {
         let (chunk, offset, (_, size)) = unsafe { RawRequest::asked_for(request) };
         // SAFETY: as above.
         self.chunk_bytes = self.chunk_bytes.max(size).max(unsafe { (*request).chunk_bytes });
-        let location = self.locate.locate(chunk)?;
+        let location = match self.access {
+            Access::Read => self.locate.locate(chunk)?,
+            Access::Write => Location { object: dims::copied(chunk.iter().copied())?, part: Part::Whole },
+        };
         self.reserve()?;
         let (skipped, range) = (offset as u64, Range::default());
         let asked = Pending { request, location, skipped, size, attempts: 0, nodes: 0, is_cancelled: false, range };
         let is_there = self.ask(try_box(asked)?)?;
         self.num_asked += usize::from(is_there);
         Ok(is_there)
+    }
+
+    fn store_limits(&self) -> (usize, usize) {
+        (self.limits.requests, self.limits.bytes.unwrap_or(usize::MAX))
+    }
+
+    unsafe fn start_store(&mut self, request: *mut RawRequest) -> Result<()> {
+        // SAFETY: the request is not in flight yet, and does not change.
+        let (chunk, _, (bytes, len)) = unsafe { RawRequest::asked_for(request) };
+        let name = self.locate.name(chunk)?;
+        self.reserve()?;
+        // SAFETY: the bytes stay as they are, by the caller's promise.
+        let started = unsafe { self.reads.start_write(Read::Write { request, len }, &name, (bytes, len)) };
+        started.map_err(|(_, error)| error)?;
+        self.num_asked += 1;
+        self.bytes += len;
+        Ok(())
     }
 
     fn wait(&mut self) -> Result<*mut RawRequest> {

@@ -75,10 +75,11 @@ impl Range {
     }
 }
 
-/// What is read.
+/// What is read or, of a chunk that is stored as an object of its own, written.
 pub(super) enum Read {
     Index(Box<IndexRead>),
     Chunks(Chunks),
+    Write { request: *mut RawRequest, len: usize },
 }
 
 impl Read {
@@ -87,6 +88,7 @@ impl Read {
         match self {
             Read::Index(read) => read.len + read.check.as_ref().map_or(0, |chunks| chunks.len),
             Read::Chunks(chunks) => chunks.len,
+            Read::Write { len, .. } => *len,
         }
     }
 }

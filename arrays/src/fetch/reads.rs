@@ -1,4 +1,5 @@
-//! The reads of one transfer: in flight in a storage that answers later, or made at once, one by one, in any other.
+//! The reads of one transfer: in flight in a storage that answers later, or made at once, one by one, in any other. In
+//! the former its writes, too.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -6,7 +7,8 @@ use std::mem::MaybeUninit;
 use super::pending::Read;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{self, Answer, ByteRange, Limits, RequestsInFlight, Storage};
+use crate::grid::Access;
+use crate::object::{self, Answer, BYTES_TO_WRITE, ByteRange, Limits, RequestsInFlight, Storage};
 use crate::open_object::{Found, NamedObject, Opening};
 use crate::shared::Shared;
 use crate::store::Sharing;
@@ -25,7 +27,11 @@ impl<'s, 'f> Reads<'s, 'f> {
     pub(super) fn new(storage: &'f Storage, sharing: &'s Sharing<'f>) -> (Self, Limits) {
         match storage.flight() {
             Some(flight) => {
-                let limits = flight.limits().shared(sharing.of);
+                let mut limits = flight.limits();
+                if sharing.access == Access::Write {
+                    limits.bytes.get_or_insert(BYTES_TO_WRITE);
+                }
+                let limits = limits.shared(sharing.of);
                 (Reads::DelayedStorage(RequestsInFlight::new(flight, storage.flight_prefix())), limits)
             }
             None => {
@@ -79,6 +85,25 @@ impl<'s, 'f> Reads<'s, 'f> {
                     Err(error) => Err((purpose, error)),
                 }
             }
+        }
+    }
+
+    /// See [`RequestsInFlight::start_write`].
+    ///
+    /// # Safety
+    /// The bytes stay as they are until `wait` gives back what it is for, or this is dropped.
+    pub(super) unsafe fn start_write(
+        &mut self,
+        purpose: Read,
+        name: &str,
+        bytes: (*const u8, usize),
+    ) -> Result<(), (Read, Error)> {
+        match self {
+            // SAFETY: the caller's promise is the same.
+            Reads::DelayedStorage(requests_in_flight) => unsafe {
+                requests_in_flight.start_write(purpose, name, bytes)
+            },
+            Reads::AtOnce(_) => Err((purpose, ErrorKind::Internal.into())),
         }
     }
 

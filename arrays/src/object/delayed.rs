@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_int};
 use std::sync::{Mutex, MutexGuard};
 
-use super::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, read_by_flight};
+use super::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, read_by_flight, write_by_flight};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Versions};
@@ -24,6 +24,8 @@ pub(crate) struct DelayedStorage {
     pub(crate) knows_absent: bool,
     /// Whether what is read comes with its version.
     pub(crate) has_versions: bool,
+    /// Whether writes are in flight, too.
+    pub(crate) writes: bool,
     state: Mutex<State>,
 }
 
@@ -34,6 +36,8 @@ struct State {
     seed: u64,
     most: usize,
     most_bytes: usize,
+    most_writes: usize,
+    written: Vec<String>,
     cancelled: usize,
     log: Vec<(String, u64, usize)>,
     failing: HashMap<String, c_int>,
@@ -48,6 +52,7 @@ struct State {
 struct Read {
     request: *mut ObjectRequest,
     due: u64,
+    is_write: bool,
 }
 
 // SAFETY: the tests use a storage by one thread.
@@ -68,6 +73,7 @@ impl DelayedStorage {
             has_latency,
             knows_absent,
             has_versions,
+            writes: false,
             state,
         }
     }
@@ -128,7 +134,32 @@ impl DelayedStorage {
     pub(crate) fn reset(&self) {
         let mut state = self.state();
         (state.most, state.most_bytes, state.cancelled) = (0, 0, 0);
+        state.most_writes = 0;
         state.log.clear();
+        state.written.clear();
+    }
+
+    /// How many writes were under way at the same time.
+    pub(crate) fn most_writes(&self) -> usize {
+        self.state().most_writes
+    }
+
+    /// The objects that were written by writes in flight since the last time, in the order in which these were started.
+    pub(crate) fn written(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().written)
+    }
+
+    /// Puts a request under way.
+    fn begin(&self, state: &mut State, request: *mut ObjectRequest, is_write: bool) {
+        state.seed = state.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let due = state.now + 50 + (state.seed >> 33) % 50;
+        state.requests_in_flight.push(Read { request, due, is_write });
+        state.most = state.most.max(state.requests_in_flight.len());
+        // SAFETY: the requests stay as they are until they are given back.
+        let bytes = state.requests_in_flight.iter().map(|read| unsafe { (*read.request).size }).sum();
+        state.most_bytes = state.most_bytes.max(bytes);
+        let writes = state.requests_in_flight.iter().filter(|read| read.is_write).count();
+        state.most_writes = state.most_writes.max(writes);
     }
 
     /// How many reads were in flight at the same time, and how many bytes they had room for together.
@@ -171,27 +202,50 @@ unsafe impl Flight for DelayedStorage {
             }
             None => state.log.push((name, offset, asked.size)),
         }
-        state.seed = state.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let due = state.now + 50 + (state.seed >> 33) % 50;
-        state.requests_in_flight.push(Read { request, due });
-        state.most = state.most.max(state.requests_in_flight.len());
-        // SAFETY: as above.
-        let bytes = state.requests_in_flight.iter().map(|read| unsafe { (*read.request).size }).sum();
-        state.most_bytes = state.most_bytes.max(bytes);
+        self.begin(&mut state, request, false);
         Ok(true)
+    }
+
+    fn writes(&self) -> bool {
+        self.writes
+    }
+
+    unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
+        let mut state = self.state();
+        // SAFETY: the request stays as it is until it is given back.
+        let name = unsafe { CStr::from_ptr((*request).name) }.to_str().unwrap().to_owned();
+        if let Some(&status) = state.not_begun.get(&name) {
+            return Err(ErrorKind::Callback(status).into());
+        }
+        state.written.push(name);
+        self.begin(&mut state, request, true);
+        Ok(())
     }
 
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         let mut state = self.state();
-        if state.broken_after.is_some_and(|after| state.log.len() >= after) {
+        if state.broken_after.is_some_and(|after| state.log.len() + state.written.len() >= after) {
             state.requests_in_flight.clear();
             return Err(ErrorKind::Callback(-299).into());
         }
         let next = (0..state.requests_in_flight.len())
             .min_by_key(|&i| state.requests_in_flight[i].due)
             .expect("a read is in flight");
-        let Read { request, due } = state.requests_in_flight.swap_remove(next);
+        let Read { request, due, is_write } = state.requests_in_flight.swap_remove(next);
         state.now = state.now.max(due);
+        if is_write {
+            // SAFETY: the request is in flight, and its bytes stay as they are until it is given back.
+            let (answer, name, bytes) = unsafe {
+                let ObjectRequest { name, buffer, size, .. } = *request;
+                let bytes = if size == 0 { &[] } else { std::slice::from_raw_parts(buffer.cast::<u8>(), size) };
+                (&mut *request, CStr::from_ptr(name).to_str().unwrap(), bytes)
+            };
+            match state.failing.get(name) {
+                Some(status) => answer.status = *status as isize,
+                None => self.memory.write(name, bytes)?,
+            }
+            return Ok(request);
+        }
         // SAFETY: the request is in flight, and stays as it is until it is given back; the buffer has so much room.
         let (answer, name, mut buffer) = unsafe {
             let answer = &mut *request;
@@ -230,7 +284,8 @@ unsafe impl Flight for DelayedStorage {
 
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
         let mut state = self.state();
-        assert!(state.requests_in_flight.iter().any(|read| std::ptr::eq(read.request, request)));
+        let is_it = |read: &Read| std::ptr::eq(read.request, request) && !read.is_write;
+        assert!(state.requests_in_flight.iter().any(is_it));
         state.cancelled += 1;
     }
 }
@@ -254,7 +309,7 @@ impl ObjectStore for DelayedStorage {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.memory.write(name, bytes)
+        if self.writes { write_by_flight((self, ""), name, bytes) } else { self.memory.write(name, bytes) }
     }
 
     fn is_writable(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Reads in flight: reads of a storage with latency, which are started first and waited for later.
+//! Requests in flight: reads and writes of a storage with latency, which are started first and waited for later.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -8,8 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::ObjectState;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
-/// A read of an object. The library sets the fields up to size; the callback sets the others. The fields and the buffer
-/// are valid until the callback returns or, for a read that start began, until wait returns it.
+/// A read of an object, or a write of a whole object. The library sets the fields up to size; the callback sets the
+/// others. The fields and the buffer are valid until the callback returns or, for a request that start began, until wait
+/// returns it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ObjectRequest {
@@ -17,30 +18,31 @@ pub struct ObjectRequest {
     pub struct_size: usize,
     /// The object's name, such as "ocean/sst/c/0/1".
     pub name: *const c_char,
-    /// The position of the first byte: this many bytes after the object's beginning or, if from_end is 1, before its
-    /// end. An object that is shorter than that is read from its beginning.
+    /// The position of the first byte (0 for a write): this many bytes after the object's beginning or, if from_end is
+    /// 1, before its end. An object that is shorter than that is read from its beginning.
     pub offset: u64,
     /// 1 if offset counts from the end, else 0.
     pub from_end: usize,
-    /// The memory for the bytes.
+    /// A read: the memory for the bytes. A write: the object's bytes, which the callback only reads.
     pub buffer: *mut c_void,
-    /// The size of the buffer in bytes. 0 requests only the object's length.
+    /// A read: the size of the buffer in bytes; 0 requests only the object's length. A write: the length of the object
+    /// in bytes.
     pub size: usize,
-    /// Set by the callback: the number of bytes that it has written to the buffer, which is size, or less if the object
-    /// ends before. 0 at first.
+    /// Set by the callback for a read: the number of bytes that it has written to the buffer, which is size, or less if
+    /// the object ends before. 0 at first.
     pub nbytes: usize,
-    /// Set by the callback: the length of the whole object in bytes. 0 at first.
+    /// Set by the callback for a read: the length of the whole object in bytes. 0 at first.
     pub object_size: u64,
-    /// Set by the callback for a read that start began: its outcome, as read would return it. 0 at first.
+    /// Set by the callback for a request that start began: its outcome, as read or write would return it. 0 at first.
     pub status: isize,
     /// Set by the callback: a value of its choice, kept from start to wait. NULL at first.
     pub handle: *mut c_void,
-    /// Set by the callback of a storage with versions: a number other than 0 that changes whenever the object's bytes
-    /// change, such as a hash of its ETag. 0 if the version is unknown, and at first.
+    /// Set by the callback of a storage with versions, for a read: a number other than 0 that changes whenever the
+    /// object's bytes change, such as a hash of its ETag. 0 if the version is unknown, and at first.
     pub version: u64,
 }
 
-/// What was read.
+/// What was read; of a write nothing counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// How many bytes have been written to the memory.
@@ -88,10 +90,10 @@ impl ObjectRequest {
 /// Limits on the reads in flight at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest number of reads; at least 1.
+    /// The largest number of reads and writes; at least 1.
     pub requests: usize,
-    /// The most bytes of memory for the buffers of all reads together; a single larger read is not refused. `None`
-    /// stands for the bytes of `requests` chunks, but no less than `largest`.
+    /// The most bytes of memory for the buffers of all requests together; a single larger request is not refused.
+    /// `None` stands for the bytes of `requests` chunks, but no less than `largest`; in a call that writes, for 256 MiB.
     pub bytes: Option<usize>,
     /// Several parts of an object are read at once, up to this many bytes.
     pub largest: usize,
@@ -105,6 +107,9 @@ impl Limits {
     }
 }
 
+/// The most bytes of the writes in flight of one call, and of the reads for them, where the storage names none.
+pub(crate) const BYTES_TO_WRITE: usize = 256 << 20;
+
 impl Default for Limits {
     fn default() -> Self {
         Limits { requests: 64, bytes: None, largest: 16 << 20 }
@@ -113,12 +118,13 @@ impl Default for Limits {
 
 /// A storage whose reads are started first and waited for later.
 ///
-/// Reads belong to the thread that starts them, and are returned to that thread.
+/// Requests belong to the thread that starts them, and are returned to that thread.
 ///
 /// # Safety
-/// `wait` returns a read that was started and was not returned before; from then on the storage does not touch the read
-/// or its buffer. If the status of the read is success, the first [`nbytes`](ObjectRequest::nbytes) bytes
-/// of the buffer have been written. After an error of `wait` the storage touches no read of that thread's any more.
+/// `wait` returns a request that was started and was not returned before; from then on the storage does not touch the
+/// request or its buffer. If the status of a read is success, the first [`nbytes`](ObjectRequest::nbytes) bytes of the
+/// buffer have been written. The buffer of a write is only read. After an error of `wait` the storage touches no request
+/// of that thread's any more.
 pub unsafe trait Flight {
     /// The limits on the reads in flight at the same time. The library observes them in each transfer.
     fn limits(&self) -> Limits;
@@ -133,14 +139,33 @@ pub unsafe trait Flight {
     /// back.
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool>;
 
-    /// Waits until one of this thread's reads has ended, in any order, and gives it back, with its status: that of
-    /// [`NOERR`](crate::status::NOERR), [`ENOOBJECT`](crate::status::ENOOBJECT) or any other.
+    /// Whether writes may be in flight, too.
+    fn writes(&self) -> bool {
+        false
+    }
+
+    /// Starts to write a whole object in place of the one there was. As for [`write`](super::ObjectStore::write), a
+    /// reader finds the old bytes or the new ones, and after an error what there was is there still. What has been
+    /// started is waited for, and is never cancelled: so nothing is written any more after the library has returned.
     ///
     /// # Errors
-    /// Any error; then no read of this thread's is in flight any more, and their buffers are not touched again.
+    /// Any error; then the write has not begun.
     ///
     /// # Safety
-    /// The thread has reads in flight, and all of them were started by whoever waits.
+    /// As for [`start`](Self::start). The buffer is only read.
+    unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
+        let _ = request;
+        Err(ErrorKind::ReadOnly.into())
+    }
+
+    /// Waits until one of this thread's requests has ended, in any order, and gives it back, with its status: that of
+    /// [`NOERR`](crate::status::NOERR), of [`ENOOBJECT`](crate::status::ENOOBJECT) for a read, or any other.
+    ///
+    /// # Errors
+    /// Any error; then no request of this thread's is in flight any more, and their buffers are not touched again.
+    ///
+    /// # Safety
+    /// The thread has requests in flight, and all of them were started by whoever waits.
     unsafe fn wait(&self) -> Result<*mut ObjectRequest>;
 
     /// Says that a read is not needed any more. It is still given back by `wait`.
@@ -151,10 +176,10 @@ pub unsafe trait Flight {
         let _ = request;
     }
 
-    /// Why a read has failed, where more is known than its status.
+    /// Why a request has failed, where more is known than its status.
     ///
     /// # Safety
-    /// The read has been given back with the status of an error, and this was not called since.
+    /// The request has been given back with the status of an error, and this was not called since.
     #[doc(hidden)]
     unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
         let _ = request;

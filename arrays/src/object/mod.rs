@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   traits.rs              what a storage does
-//!   flight.rs              reads that are started first and waited for later
-//!   requests_in_flight.rs  the reads that a transfer has in flight there
+//!   flight.rs              requests that are started first and waited for later
+//!   requests_in_flight.rs  the reads and writes that a transfer has in flight there
 //!   storage.rs             a storage that several arrays share
 //!   name.rs                a name that is put together
 //!   directory/             the files below a directory
@@ -65,6 +65,7 @@ mod zip;
 pub use byte_range::ByteRange;
 pub use directory::Directory;
 pub use file::OneFile;
+pub(crate) use flight::BYTES_TO_WRITE;
 pub use flight::{Flight, Limits, ObjectRequest};
 #[cfg(feature = "cfdb")]
 pub(crate) use locked_file::LockedFile;
@@ -89,7 +90,7 @@ pub use zip::{Zip, ZipWriter};
 pub use {
     flight::Answer,
     name::Name,
-    requests_in_flight::{RequestsInFlight, read as read_by_flight},
+    requests_in_flight::{RequestsInFlight, read as read_by_flight, write as write_by_flight},
 };
 
 #[cfg(test)]

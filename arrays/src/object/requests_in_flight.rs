@@ -1,4 +1,4 @@
-//! The reads that one transfer has in flight in a storage: where their requests are, and what each is for.
+//! The reads and writes that one transfer has in flight in a storage: where their requests are, and what each is for.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -13,45 +13,47 @@ use crate::alloc::try_box;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::ObjectState;
+use crate::status::NOERR;
 use crate::store::NOT_IN_FLIGHT;
 use crate::waiter::Waiter;
 
-/// Reads that are in flight, each with what it is for. None outlives this: what is left is cancelled and waited for.
+/// Reads and writes that are in flight, each with what it is for. None outlives this: what is left is waited for, and
+/// reads are cancelled before.
 pub struct RequestsInFlight<'p, T> {
     flight: &'p dyn Flight,
     /// What all names begin with.
     prefix: &'p str,
     slots: Vec<Slot<T>>,
-    /// The slots without a read. There is room for all of them.
+    /// The slots without a request. There is room for all of them.
     free: Vec<usize>,
     waiter: Option<Waiter>,
 }
 
-/// A place for one read.
+/// A place for one request.
 struct Slot<T> {
-    /// It is reached by this pointer only: while the read is in flight the storage uses it too.
+    /// It is reached by this pointer only: while the request is in flight the storage uses it too.
     told: NonNull<Told>,
     purpose: Option<T>,
     is_cancelled: bool,
 }
 
-/// What the storage receives for a read.
+/// What the storage receives for a request.
 struct Told {
     request: ObjectRequest,
-    /// Where the read begins, and how many bytes there is room for. The storage does not see these.
-    begin: ByteRange,
+    /// Where the read begins, `None` for a write, and how many bytes there is room for. The storage does not see these.
+    begin: Option<ByteRange>,
     size: usize,
     /// With a NUL at its end.
     name: SmallVec<[u8; 128]>,
 }
 
 impl<'p, T> RequestsInFlight<'p, T> {
-    /// No reads, of objects in a storage in which names begin with this.
+    /// No requests, for objects in a storage in which names begin with this.
     pub(crate) fn new(flight: &'p dyn Flight, prefix: &'p str) -> Self {
         RequestsInFlight { flight, prefix, slots: Vec::new(), free: Vec::new(), waiter: None }
     }
 
-    /// How many reads are in flight.
+    /// How many requests are in flight.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -66,6 +68,39 @@ impl<'p, T> RequestsInFlight<'p, T> {
         purpose: T,
         name: &str,
         begin: ByteRange,
+        room: (*mut u8, usize),
+    ) -> Result<Option<T>, (T, Error)> {
+        // SAFETY: the caller's promise.
+        unsafe { self.start_request(purpose, name, Some(begin), room) }
+    }
+
+    /// Starts to write a whole object, of these bytes. If the write cannot begin, what it is for comes back.
+    ///
+    /// # Safety
+    /// The bytes stay as they are until `wait` gives back what it is for, or this is dropped.
+    pub(crate) unsafe fn start_write(
+        &mut self,
+        purpose: T,
+        name: &str,
+        (bytes, len): (*const u8, usize),
+    ) -> Result<(), (T, Error)> {
+        // SAFETY: the caller's promise; the storage only reads the bytes.
+        match unsafe { self.start_request(purpose, name, None, (bytes.cast_mut(), len)) } {
+            Ok(None) => Ok(()),
+            Ok(Some(purpose)) => Err((purpose, ErrorKind::Internal.into())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Starts a read, or a write if it begins nowhere.
+    ///
+    /// # Safety
+    /// That of `start` or `start_write`.
+    unsafe fn start_request(
+        &mut self,
+        purpose: T,
+        name: &str,
+        begin: Option<ByteRange>,
         (buffer, size): (*mut u8, usize),
     ) -> Result<Option<T>, (T, Error)> {
         let number = match self.prepare(name) {
@@ -74,12 +109,13 @@ impl<'p, T> RequestsInFlight<'p, T> {
         };
         let slot = &mut self.slots[number];
         let (offset, from_end) = match begin {
-            ByteRange::At(offset) => (offset, 0),
-            ByteRange::BeforeEnd(offset) => (offset, 1),
+            Some(ByteRange::At(offset)) => (offset, 0),
+            Some(ByteRange::BeforeEnd(offset)) => (offset, 1),
+            None => (0, 0),
         };
         let told = slot.told.as_ptr();
-        // SAFETY: what the storage received lives as long as the slot, and the read is not in flight. From now on
-        // it stays as it is, and so does the memory by the caller's promise, until the read is given back.
+        // SAFETY: what the storage received lives as long as the slot, and the request is not in flight. From now on
+        // it stays as it is, and so does the memory by the caller's promise, until the request is given back.
         let started = unsafe {
             ((*told).begin, (*told).size) = (begin, size);
             (*told).request = ObjectRequest {
@@ -95,7 +131,10 @@ impl<'p, T> RequestsInFlight<'p, T> {
                 handle: ptr::null_mut(),
                 version: 0,
             };
-            self.flight.start(&raw mut (*told).request)
+            match begin {
+                Some(_) => self.flight.start(&raw mut (*told).request),
+                None => self.flight.start_write(&raw mut (*told).request).map(|()| true),
+            }
         };
         match started {
             Ok(true) => {
@@ -141,7 +180,7 @@ impl<'p, T> RequestsInFlight<'p, T> {
         Ok(number)
     }
 
-    /// Waits until a read has ended: what it was for, and its answer, or `None` if the object is absent.
+    /// Waits until a request has ended: what it was for, and its answer, or `None` if the object is absent.
     ///
     /// # Errors
     /// Those of waiting itself; then none is in flight any more.
@@ -149,7 +188,7 @@ impl<'p, T> RequestsInFlight<'p, T> {
         if self.len() == 0 {
             return Err(ErrorKind::Internal.into());
         }
-        // SAFETY: there are reads in flight, and none of another transfer: `start` has made sure of that.
+        // SAFETY: there are requests in flight, and none of another transfer: `start` has made sure of that.
         let ended = unsafe { self.flight.wait() }.and_then(|request| {
             let is_it = |slot: &Slot<T>| slot.purpose.is_some() && ptr::eq(slot.request(), request);
             Ok(self.slots.iter().position(is_it).ok_or(NOT_IN_FLIGHT)?)
@@ -163,10 +202,10 @@ impl<'p, T> RequestsInFlight<'p, T> {
         };
         let slot = &mut self.slots[number];
         let purpose = slot.purpose.take().ok_or(ErrorKind::Internal)?;
-        // SAFETY: the read has been given back, so that nobody else uses what the storage was told.
+        // SAFETY: the request has been given back, so that nobody else uses what the storage was told.
         let told = unsafe { slot.told.as_mut() };
         let answer = told.answer().map_err(|error| {
-            // SAFETY: the read has just been given back, and if this is its status it has failed.
+            // SAFETY: the request has just been given back, and if this is its status it has failed.
             let known = matches!(error.kind(), ErrorKind::Callback(_))
                 .then(|| unsafe { self.flight.take_error(&raw mut told.request) });
             known.flatten().unwrap_or(error).in_object(told.name())
@@ -180,7 +219,9 @@ impl<'p, T> RequestsInFlight<'p, T> {
     pub(crate) fn cancel_if(&mut self, mut is_over: impl FnMut(&mut T) -> bool) {
         for slot in &mut self.slots {
             let Some(purpose) = &mut slot.purpose else { continue };
-            if is_over(purpose) && !slot.is_cancelled {
+            // SAFETY: it is there as long as the slot, and the storage does not know of this field.
+            let is_read = unsafe { (*slot.told.as_ptr()).begin.is_some() };
+            if is_read && is_over(purpose) && !slot.is_cancelled {
                 slot.is_cancelled = true;
                 // SAFETY: the read is in flight.
                 unsafe { self.flight.cancel(slot.request()) };
@@ -234,7 +275,7 @@ impl Told {
             handle: ptr::null_mut(),
             version: 0,
         };
-        Told { request, begin: ByteRange::At(0), size: 0, name: SmallVec::new() }
+        Told { request, begin: None, size: 0, name: SmallVec::new() }
     }
 
     fn name(&self) -> &str {
@@ -243,7 +284,14 @@ impl Told {
 
     /// What the storage answered.
     fn answer(&self) -> Result<Option<Answer>> {
-        self.request.answer(self.request.status as c_int, self.begin, self.size)
+        let status = self.request.status as c_int;
+        match self.begin {
+            Some(begin) => self.request.answer(status, begin, self.size),
+            None if status == NOERR => {
+                Ok(Some(Answer { nbytes: 0, object_size: self.size as u64, version: None, is_lasting: false }))
+            }
+            None => Err(ErrorKind::Callback(status).into()),
+        }
     }
 }
 
@@ -270,6 +318,17 @@ pub fn read(
     // SAFETY: the storage has written so many bytes, and there was room for them.
     unsafe { buffer.set_filled(answer.nbytes) };
     Ok(Some(answer.state()))
+}
+
+/// [`ObjectStore::write`](super::ObjectStore::write), by a write that is started and waited for.
+///
+/// # Errors
+/// Those of the storage.
+pub fn write((flight, prefix): (&dyn Flight, &str), name: &str, bytes: &[u8]) -> Result<()> {
+    let mut requests_in_flight = RequestsInFlight::new(flight, prefix);
+    // SAFETY: the bytes are borrowed until the write has been given back.
+    unsafe { requests_in_flight.start_write((), name, (bytes.as_ptr(), bytes.len())) }.map_err(|((), error)| error)?;
+    requests_in_flight.wait()?.1.map(drop)
 }
 
 #[cfg(test)]

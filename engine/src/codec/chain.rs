@@ -201,16 +201,16 @@ impl<'c> Chain<'c> {
         Ok((given.map_or(stored, |len| unsafe { last.filled(len) }), spare, has_gaps))
     }
 
-    /// Encodes a chunk with all codecs.
+    /// Encodes a chunk with all codecs, by up to so many threads.
     #[doc(hidden)]
-    pub fn encode<'s>(&self, chunk: &[u8], between: Between<'s>) -> Result<&'s [u8]> {
+    pub fn encode<'s>(&self, chunk: &[u8], between: Between<'s>, threads: usize) -> Result<&'s [u8]> {
         let [mut spare, mut last] = between;
         let mut given = None;
         for codec in &self.codecs {
             // SAFETY: the codec before has filled so many bytes of it.
             let input = given.map_or(chunk, |len| unsafe { last.filled(len) });
             let mut encoded = Buffer::new(spare.room(codec.encoded_bound(input.len()))?);
-            codec.encode(input, &mut encoded)?;
+            codec.encode_by_threads(input, &mut encoded, threads)?;
             given = Some(encoded.filled().len());
             std::mem::swap(&mut spare, &mut last);
         }
@@ -316,7 +316,7 @@ mod tests {
             chain.push(Box::new(Told { asked: &asked, more, skips, is_concurrent: true }));
         }
         let (mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY);
-        let stored = chain.encode(b"0123456789", [&mut one, &mut other]).unwrap().to_vec();
+        let stored = chain.encode(b"0123456789", [&mut one, &mut other], 1).unwrap().to_vec();
         assert_eq!((&stored[..], chain.encoded_bound(10)), (&b"0123456789\0\0\0\0"[..], 14));
         let mut decoded = |stored: &[u8], needed: Range<usize>| {
             let mut room = Scratch::EMPTY;

@@ -187,7 +187,7 @@ mod tests {
 
     fn stored(chain: &Chain<'_>, chunk: &[u8]) -> Vec<u8> {
         let (mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY);
-        chain.encode(chunk, [&mut one, &mut other]).unwrap().to_vec()
+        chain.encode(chunk, [&mut one, &mut other], 1).unwrap().to_vec()
     }
 
     #[test]

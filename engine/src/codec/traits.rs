@@ -90,6 +90,16 @@ pub trait Codec: Send + Sync {
     /// `Encode`, `OutOfMemory`, or an error of the codec's own.
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()>;
 
+    /// [`encode`](Self::encode) by up to `threads` threads, the calling one included, for codecs that divide their
+    /// input. The result is the same for any number of threads.
+    ///
+    /// # Errors
+    /// Those of `encode`.
+    fn encode_by_threads(&self, decoded: &[u8], encoded: &mut Buffer<'_>, threads: usize) -> Result<()> {
+        let _ = threads;
+        self.encode(decoded, encoded)
+    }
+
     /// Whether the codec can encode.
     fn can_encode(&self) -> bool {
         true

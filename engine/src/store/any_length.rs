@@ -51,6 +51,6 @@ impl ChunkStore<'_> {
 
     /// Encodes a chunk of any length and stores it.
     pub(crate) fn put_any_length(&self, request: &Request<'_>, chunk: &[u8]) -> Result<()> {
-        self.put(request, chunk, &mut self.workspace()?.encoded)
+        self.put(request, self.encode(request.access(), chunk, &mut self.workspace()?.encoded, 1)?)
     }
 }

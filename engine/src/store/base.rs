@@ -285,6 +285,14 @@ impl<'r> ChunkStore<'r> {
         }
     }
 
+    /// The reader, if several chunks may be on their way there that are stored.
+    pub(crate) fn storing_later(&self) -> Option<&dyn ChunkReader> {
+        match &self.reader {
+            Reader::Filling(filler) => filler.stores_later().then_some(&**filler),
+            Reader::Lending(_) | Reader::LendingTexts(_) => None,
+        }
+    }
+
     /// The reader, if it is better asked for many chunks together.
     pub(crate) fn with_many(&self) -> Option<&dyn ChunkReader> {
         match &self.reader {
@@ -293,8 +301,8 @@ impl<'r> ChunkStore<'r> {
         }
     }
 
-    pub(crate) fn has_codecs(&self) -> bool {
-        !self.codecs.is_empty()
+    pub(crate) fn has_codecs(&self, access: Access) -> bool {
+        !self.codecs(access).is_empty()
     }
 
     /// The names of the codecs of the chunks by which a variable is read.
@@ -333,9 +341,9 @@ impl<'r> ChunkStore<'r> {
         if is_told && expected > TAKEN_AT_ONCE { 0 } else { expected }
     }
 
-    /// The most bytes that a whole chunk that is read is expected to take as it is stored.
-    pub(crate) fn stored_bound(&self, chunk_bytes: usize) -> usize {
-        self.codecs.encoded_bound(chunk_bytes).min(self.limit.bytes)
+    /// The most bytes that a whole chunk is expected to take as it is stored.
+    pub(crate) fn stored_bound(&self, access: Access, chunk_bytes: usize) -> usize {
+        self.codecs(access).encoded_bound(chunk_bytes).min(self.limit.bytes)
     }
 
     /// Refuses a chunk that is stored with more bytes than it can take, or than may be taken for it.

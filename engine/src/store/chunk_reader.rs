@@ -100,6 +100,12 @@ pub trait ChunkReader: Send + Sync {
         false
     }
 
+    /// Whether `flight` stores chunks as well: then several objects are written at the same time.
+    #[doc(hidden)]
+    fn stores_later(&self) -> bool {
+        false
+    }
+
     /// Whether many chunks are better requested together, by `flight`: because the reader has latency, or because it
     /// reads several of them at once.
     #[doc(hidden)]

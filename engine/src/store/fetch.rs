@@ -125,14 +125,22 @@ impl ChunkStore<'_> {
         self.codecs(Access::Read).decodes_most(chunk_bytes, needed)
     }
 
-    /// Encodes a chunk and stores it.
-    pub(crate) fn put(&self, request: &Request<'_>, chunk: &[u8], encoded: &mut Encoded<'_>) -> Result<()> {
+    /// What is stored of a chunk: the chunk itself where there are no codecs, or what up to so many threads encode.
+    pub(crate) fn encode<'e>(
+        &self,
+        access: Access,
+        chunk: &'e [u8],
+        encoded: &'e mut Encoded<'_>,
+        threads: usize,
+    ) -> Result<&'e [u8]> {
+        let codecs = self.codecs(access);
+        if codecs.is_empty() { Ok(chunk) } else { codecs.encode(chunk, encoded.between(), threads) }
+    }
+
+    /// Stores what was encoded of a chunk.
+    pub(crate) fn put(&self, request: &Request<'_>, encoded: &[u8]) -> Result<()> {
         let Reader::Filling(filler) = &self.reader else { return Err(ErrorKind::ReadOnly.into()) };
-        let codecs = self.codecs(request.access());
-        if codecs.is_empty() {
-            return filler.store(request, chunk);
-        }
-        filler.store(request, codecs.encode(chunk, encoded.between())?)
+        filler.store(request, encoded)
     }
 }
 

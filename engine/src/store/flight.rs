@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use super::request::Filled;
 use crate::error::{ErrorKind, Result};
+use crate::grid::Access;
 use crate::open_object::OpenObjects;
 
 /// A request for one chunk: the chunk, a buffer, and the result. Callbacks receive a pointer to it.
@@ -65,14 +66,17 @@ pub struct Sharing<'f> {
     /// How many there are. Each has its share of what may be in flight.
     #[doc(hidden)]
     pub of: usize,
+    /// What chunks are requested for: to be read, or by the write grid to be changed and stored.
+    #[doc(hidden)]
+    pub access: Access,
     #[doc(hidden)]
     pub opened: OpenObjects<'f>,
 }
 
 impl Sharing<'_> {
     /// So many flights, which share so many open objects.
-    pub(crate) fn new(of: usize, num_opened: usize) -> Self {
-        Sharing { of, opened: OpenObjects::new(num_opened) }
+    pub(crate) fn new(of: usize, access: Access, num_opened: usize) -> Self {
+        Sharing { of, access, opened: OpenObjects::new(num_opened) }
     }
 }
 
@@ -98,6 +102,24 @@ pub trait Flight {
     /// The request and what it points to stay where they are, and nobody else uses them, until `wait` gives the request
     /// back or the flight is dropped.
     unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool>;
+
+    /// How many requests may be in flight in a transfer that writes, and how many bytes of memory they may have
+    /// together.
+    fn store_limits(&self) -> (usize, usize) {
+        (1, 0)
+    }
+
+    /// Starts to store a chunk: the bytes in the request's buffer, which are only read.
+    ///
+    /// # Errors
+    /// Any error; then the request has not begun.
+    ///
+    /// # Safety
+    /// That of [`start`](Self::start).
+    unsafe fn start_store(&mut self, request: *mut RawRequest) -> Result<()> {
+        let _ = request;
+        Err(ErrorKind::Internal.into())
+    }
 
     /// Waits until a request has ended, and gives it back. There is at least one in flight. After an error there is
     /// none any more.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::options::Options;
+use super::options::{MAX_THREADS, Options};
 use super::piece::{self, Piece, check_store};
 use super::prepared::Prepared;
 use super::progress::{ProgressFunction, Tracker};
@@ -18,9 +18,6 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
 use crate::store::{ChunkReader, ChunkStore};
-
-/// No transfer uses more threads, because each takes a stack.
-const MAX_THREADS: usize = 256;
 
 /// How much work there has to be for each thread that is spawned, which takes 20 to 50 us. Miri has no patience for so
 /// much, and is to see the threads.
@@ -109,7 +106,7 @@ impl<'a> Transfer<'a> {
             return self.read_in_flight(reader, &out, done);
         }
         let turn = self.store.cache().map(|cache| cache.begin());
-        self.run(done, || {
+        self.run(done, |_| {
             // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one
             // worker.
             #[allow(unsafe_code)]
@@ -125,20 +122,32 @@ impl<'a> Transfer<'a> {
             true => self.chunks.len().div_ceil(CHUNKS_PER_WORKER),
             false => 1 + self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
         };
-        let workers = self.max_workers().min(useful).max(1);
+        self.run_in_flight(reader, self.max_workers().min(useful).max(1), None, out, done)
+    }
+
+    /// Reads into memory, or writes the data if there are any, with many requests in flight.
+    fn run_in_flight(
+        &self,
+        reader: &dyn ChunkReader,
+        workers: usize,
+        data: Option<Source<'_>>,
+        out: &Destination<'_>,
+        done: &mut usize,
+    ) -> Result<()> {
         let of = (self.plan, self.store, self.chunks.clone());
-        let job = flight::Job::new(of, reader, self.tracker(), workers)?;
+        let data = data.map(|data| (data, self.options.threads() / workers));
+        let job = flight::Job::new(of, reader, self.tracker(), workers, data)?;
         let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());
         if workers == 1 {
-            job.read(progress, out);
+            job.run(progress, out);
         } else {
             team::run(
                 workers,
                 &|| {
                     let _fetching = Fetching::inherited(is_fetching);
-                    job.read(None, out);
+                    job.run(None, out);
                 },
-                || job.read(progress, out),
+                || job.run(progress, out),
                 &|| job.queue.fail_all(ErrorKind::Internal.into()),
             );
         }
@@ -148,7 +157,8 @@ impl<'a> Transfer<'a> {
     }
 
     /// Writes from memory that the plan is for. `done` receives the number of chunks that were written, in the plan's
-    /// order; the one after them failed. With one thread those after that were not tried.
+    /// order; the one after them failed. With one thread those after that were not tried, unless the store has several
+    /// writes in flight.
     #[doc(hidden)]
     pub fn write(&self, data: Source<'_>, done: &mut usize) -> Result<()> {
         check_access(self.plan, Access::Write)?;
@@ -157,8 +167,12 @@ impl<'a> Transfer<'a> {
             check_store(self.plan.variable(), self.store, Access::Write)?;
         }
         *done = 0;
-        self.run(done, || {
-            let mut writing = Writing::new(self.plan.variable(), self.store);
+        if let Some(reader) = self.store.storing_later().filter(|_| self.chunks.len() > 1) {
+            let nothing: &mut [u8] = &mut [];
+            return self.run_in_flight(reader, self.max_workers(), Some(data), &nothing.into(), done);
+        }
+        self.run(done, |threads| {
+            let mut writing = Writing::new(self.plan.variable(), self.store, threads);
             move |piece: &Piece<'_>| writing.piece(piece, data)
         })
     }
@@ -175,12 +189,13 @@ impl<'a> Transfer<'a> {
             && self.store.is_concurrent()
             && self.plan.variable().copier().is_none()
             && (access == Access::Write || self.plan.is_disjoint());
-        if may_share { self.options.threads.min(MAX_THREADS).min(self.chunks.len()) } else { 1 }
+        if may_share { self.options.threads().min(self.chunks.len()) } else { 1 }
     }
 
-    /// Does the pieces of all chunks: by `begin` each thread gets what it does for a piece. Counts the chunks done.
+    /// Does the pieces of all chunks: by `begin` each thread gets what it does for a piece, for which it may use so
+    /// many threads. Counts the chunks done.
     #[inline]
-    fn run<W>(&self, done: &mut usize, begin: impl Fn() -> W + Sync) -> Result<()>
+    fn run<W>(&self, done: &mut usize, begin: impl Fn(usize) -> W + Sync) -> Result<()>
     where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
@@ -193,7 +208,7 @@ impl<'a> Transfer<'a> {
         let is_small = || is_quick && helpers(self.lending_work()) == 0;
         let max_workers = if self.options.threads <= 1 || is_small() { 1 } else { self.max_workers() };
         if max_workers == 1 {
-            job.do_in_order(self.chunks.clone(), self.options.progress, done, begin())?;
+            job.do_in_order(self.chunks.clone(), self.options.progress, done, begin(self.options.threads()))?;
         } else {
             let queue = Queue::new(self.chunks.clone());
             self.share(&job, &queue, max_workers, is_quick, &begin);
@@ -210,7 +225,7 @@ impl<'a> Transfer<'a> {
         queue: &Queue,
         max_workers: usize,
         is_quick: bool,
-        begin: &(impl Fn() -> W + Sync),
+        begin: &(impl Fn(usize) -> W + Sync),
     ) where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
@@ -219,16 +234,16 @@ impl<'a> Transfer<'a> {
         let workers = max_workers.min(1 + helpers(left));
         let block = queue.block(workers);
         if workers == 1 {
-            return job.do_from(queue, Part { block, progress, is_trial: false }, begin());
+            return job.do_from(queue, Part { block, progress, is_trial: false }, begin(self.options.threads()));
         }
-        let is_fetching = Fetching::is_under_way();
+        let (is_fetching, threads) = (Fetching::is_under_way(), self.options.threads() / workers);
         team::run(
             workers,
             &|| {
                 let _fetching = Fetching::inherited(is_fetching);
-                job.do_from(queue, Part { block, progress: None, is_trial: false }, begin());
+                job.do_from(queue, Part { block, progress: None, is_trial: false }, begin(threads));
             },
-            || job.do_from(queue, Part { block, progress, is_trial: false }, begin()),
+            || job.do_from(queue, Part { block, progress, is_trial: false }, begin(threads)),
             &|| queue.fail_all(ErrorKind::Internal.into()),
         );
     }
@@ -246,7 +261,13 @@ impl<'a> Transfer<'a> {
 
     /// How long one thread will take for what is left to do. For a store that lends at once, that follows from the
     /// bytes; any other may take any time for a chunk, which is found out by doing some.
-    fn estimate<W>(&self, job: &Job<'_>, queue: &Queue, is_quick: bool, begin: &(impl Fn() -> W + Sync)) -> Duration
+    fn estimate<W>(
+        &self,
+        job: &Job<'_>,
+        queue: &Queue,
+        is_quick: bool,
+        begin: &(impl Fn(usize) -> W + Sync),
+    ) -> Duration
     where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
@@ -256,7 +277,8 @@ impl<'a> Transfer<'a> {
         let (all, begun) = (queue.num_waiting(), Instant::now());
         let mut block = 1;
         loop {
-            job.do_from(queue, Part { block, progress: self.options.progress, is_trial: true }, begin());
+            let part = Part { block, progress: self.options.progress, is_trial: true };
+            job.do_from(queue, part, begin(self.options.threads()));
             let left = queue.num_waiting();
             if left == 0 {
                 return Duration::ZERO;

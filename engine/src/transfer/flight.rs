@@ -1,4 +1,4 @@
-//! Reading with many requests in flight.
+//! Reading and writing with many requests in flight.
 //!
 //! A thread starts requests up to its share of the store's limit, waits until any of them has ended, decodes and moves
 //! that chunk while the others are in flight, and starts the next: so do all threads of a transfer, each with chunks of
@@ -6,6 +6,11 @@
 //! is decoded is kept there as in any other read. Of a chunk that is stored as it is, several ranges may be on their
 //! way. When one fails, those after it in the plan's order are cancelled and those before it are completed, so the
 //! first in order that fails is always found. No request outlives the call.
+//!
+//! A chunk that is written is asked for first, unless all of it is replaced, and then encoded and stored while others
+//! are under way. What is on its way to the store is waited for whatever fails, so that nothing is written any more
+//! after the call. Memory is bounded: a chunk is begun only if there is room for the most bytes that it can take
+//! encoded, and what is on its way counts with the bytes that it has.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -20,8 +25,10 @@ use super::read::Reading;
 use super::shards::{Shard, Shards};
 use super::slot::Slot;
 use super::walk::Walk;
+use super::write::{Before, Writing, begin_write};
+use crate::alloc::Scratch;
 use crate::cache::{Part, Turn};
-use crate::copy::{Destination, Fence, Volume};
+use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::Versions;
@@ -45,30 +52,34 @@ pub(super) struct Job<'a> {
     /// What the requests of all threads share.
     sharing: Sharing<'a>,
     pub volume: Volume,
+    /// For a transfer that writes: from where, and how many threads may encode one chunk.
+    data: Option<(Source<'a>, usize)>,
 }
 
 impl<'a> Job<'a> {
-    /// The reading of some chunks of a plan, from a store that answers later.
+    /// The reading of some chunks of a plan, from a store that answers later, or the writing of data there.
     pub(super) fn new(
         (plan, store, chunks): (&'a Plan<'a>, &'a ChunkStore<'a>, Range<usize>),
         reader: &'a dyn ChunkReader,
         tracker: Tracker,
         workers: usize,
+        data: Option<(Source<'a>, usize)>,
     ) -> Result<Self> {
+        let access = plan.access();
         let is_by_shards = chunks == (0..plan.num_chunks()) && reader.reads_many() && !reader.has_latency();
         let shards = if is_by_shards { Some(Shards::new(plan, workers)?) } else { None };
-        let sharing = Sharing::new(workers, shards.as_ref().map_or(0, Shards::num_opened));
-        let volume = piece::volume(plan.variable(), Access::Read, false, plan.selected_bytes());
+        let sharing = Sharing::new(workers, access, shards.as_ref().map_or(0, Shards::num_opened));
+        let volume = piece::volume(plan.variable(), access, false, plan.selected_bytes());
         let begin = |cache: &'a Part| if reader.has_latency() { cache.begin() } else { cache.begin_with_objects() };
-        let turn = store.cache().map(begin);
-        Ok(Job { plan, store, reader, queue: Queue::new(chunks), shards, tracker, turn, sharing, volume })
+        let turn = store.cache().filter(|_| access == Access::Read).map(begin);
+        Ok(Job { plan, store, reader, queue: Queue::new(chunks), shards, tracker, turn, sharing, volume, data })
     }
 
-    /// Reads the chunks that the queue has for this thread, and tells the program how far all have come if it is the
-    /// calling one.
-    pub(super) fn read(&self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
+    /// Reads or writes the chunks that the queue has for this thread, and tells the program how far all have come if it
+    /// is the calling one. What is written to the destination is what is read.
+    pub(super) fn run(&self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
         match State::new(self) {
-            Ok(mut state) => state.read(progress, out),
+            Ok(mut state) => state.run(progress, out),
             Err(error) => self.queue.fail_all(error),
         }
     }
@@ -94,6 +105,10 @@ struct State<'j, 'a> {
     free: Vec<usize>,
     walk: Walk<'a>,
     reading: Reading<'a>,
+    writing: Option<(Writing<'a>, Source<'a>)>,
+    /// How many bytes of memory the slots of a transfer that writes have together, and how many they may have.
+    held: usize,
+    most_held: usize,
     /// The next chunks to start, and how many the queue is asked for when there are none; or the shard that they are
     /// in.
     next: Range<usize>,
@@ -107,13 +122,17 @@ struct State<'j, 'a> {
 
 impl<'j, 'a> State<'j, 'a> {
     fn new(job: &'j Job<'a>) -> Result<Self> {
-        let Job { plan, store, reader, ref queue, ref sharing, turn, volume, .. } = *job;
+        let Job { plan, store, reader, ref queue, ref sharing, turn, volume, data, .. } = *job;
         let flight = reader.flight(sharing)?;
         // It is asked once, and what follows from it goes together, whatever it would say later.
-        let gap = store.ranged().map(|(_, gap)| gap);
+        let gap = store.ranged().map(|(_, gap)| gap).filter(|_| data.is_none());
         let num_chunks = queue.num_waiting();
         let useful = if gap.is_some() { num_chunks.max(MOST_RANGES) } else { num_chunks };
-        let most = flight.limit(store.stored_bound(plan.grid().chunk_bytes())).clamp(1, useful.max(1));
+        let (limit, most_held) = match data {
+            None => (flight.limit(store.stored_bound(Access::Read, plan.grid().chunk_bytes())), usize::MAX),
+            Some(_) => flight.store_limits(),
+        };
+        let most = limit.clamp(1, useful.max(1));
         let block = if sharing.of == 1 { num_chunks } else { queue.block(sharing.of).min(most.div_ceil(4)) };
         Ok(State {
             job,
@@ -128,6 +147,9 @@ impl<'j, 'a> State<'j, 'a> {
             free: Vec::new(),
             walk: Walk::new(plan, volume),
             reading: Reading::new(plan.variable(), store, turn),
+            writing: data.map(|(data, threads)| (Writing::new(plan.variable(), store, threads), data)),
+            held: 0,
+            most_held,
             next: 0..0,
             block,
             shard: None,
@@ -137,8 +159,8 @@ impl<'j, 'a> State<'j, 'a> {
         })
     }
 
-    /// Reads the chunks that the queue has for this thread.
-    fn read(&mut self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
+    /// Reads or writes the chunks that the queue has for this thread.
+    fn run(&mut self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
         let _fence = Fence::new(self.job.volume);
         let tracker = &self.job.tracker;
         loop {
@@ -159,7 +181,11 @@ impl<'j, 'a> State<'j, 'a> {
                         self.fail(self.first_in_flight().map_or(chunk, |first| first.min(chunk)), error);
                     }
                     if self.job.queue.wants(chunk) {
-                        match self.complete(slot, out) {
+                        let completed = match self.writing {
+                            None => self.complete(slot, out),
+                            Some(_) => self.complete_write(slot),
+                        };
+                        match completed {
                             Ok(true) => tracker.add(|| self.piece_bytes()),
                             Ok(false) => {}
                             Err(error) => {
@@ -286,7 +312,7 @@ impl<'j, 'a> State<'j, 'a> {
         }
         self.divided.begun.take_if(|begun| !queue.wants(begun.chunk));
         for slot in &mut self.slots {
-            if slot.is_in_flight && !queue.wants(slot.chunk) && !slot.is_cancelled {
+            if slot.is_in_flight && !slot.is_stored && !queue.wants(slot.chunk) && !slot.is_cancelled {
                 slot.is_cancelled = true;
                 // SAFETY: the request is in flight.
                 unsafe { self.flight.cancel(slot.request()) };
@@ -294,8 +320,19 @@ impl<'j, 'a> State<'j, 'a> {
         }
     }
 
-    /// Whether there is a slot for another request.
+    /// How many bytes a chunk takes at most that is written, before it is known how many it has.
+    fn most_of_chunk(&self) -> usize {
+        self.store.stored_bound(Access::Write, self.plan.grid().chunk_bytes())
+    }
+
+    /// Whether there is a slot for another request and, in a transfer that writes, memory for its chunk.
     fn has_slot(&mut self) -> Result<bool> {
+        if self.writing.is_some()
+            && self.num_in_flight > 0
+            && self.held.saturating_add(self.most_of_chunk()) > self.most_held
+        {
+            return Ok(false);
+        }
         let number = self.slots.len();
         if self.free.is_empty() && number < self.most {
             self.free.try_reserve(number + 1).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -314,6 +351,10 @@ impl<'j, 'a> State<'j, 'a> {
     /// Makes a slot that is not in flight any more free for another chunk.
     fn release(&mut self, slot: usize) {
         if !self.slots[slot].is_in_flight {
+            if self.writing.is_some() {
+                self.hold(slot, 0);
+                (*self.slots[slot].memory, self.slots[slot].write) = (Scratch::EMPTY, None);
+            }
             // There is room for all slots, each of which is there once.
             self.free.push(slot);
         }
@@ -325,7 +366,10 @@ impl<'j, 'a> State<'j, 'a> {
         let chunk = self.next.start;
         self.next.start += 1;
         let Some(slot) = self.free.pop() else { return Err((chunk, ErrorKind::Internal.into())) };
-        let started = self.start_chunk(chunk, slot, out);
+        let started = match self.writing {
+            None => self.start_chunk(chunk, slot, out),
+            Some(_) => self.start_write(chunk, slot),
+        };
         self.release(slot);
         started.map_err(|error| (chunk, error.in_chunk(self.walk.indices())))
     }
@@ -352,7 +396,7 @@ impl<'j, 'a> State<'j, 'a> {
                 }
                 (needed.start, needed.len())
             }
-            _ if self.flight.has_memory() => (0, self.store.stored_bound(chunk_bytes)),
+            _ if self.flight.has_memory() => (0, self.store.stored_bound(Access::Read, chunk_bytes)),
             _ => (0, self.store.first_size(Access::Read, chunk_bytes)),
         };
         let waiting = &mut self.slots[slot];
@@ -490,7 +534,7 @@ impl<'j, 'a> State<'j, 'a> {
             (*request).handle = ptr::null_mut();
             self.flight.start(request)
         }?;
-        (slot.is_in_flight, slot.is_cancelled) = (is_there, false);
+        (slot.is_in_flight, slot.is_cancelled, slot.is_stored) = (is_there, false, false);
         self.num_in_flight += usize::from(is_there);
         Ok(is_there)
     }
@@ -535,7 +579,7 @@ impl<'j, 'a> State<'j, 'a> {
             self.reading.read_fill_value(&piece, &mut out)?;
             return Ok(true);
         };
-        let (has_codecs, size) = (store.has_codecs(), slot.size);
+        let (has_codecs, size) = (store.has_codecs(Access::Read), slot.size);
         if has_codecs && stored > size && !slot.is_second {
             store.check_stored(Access::Read, piece.chunk_bytes, stored)?;
             self.slots[slot_index].is_second = true;
@@ -561,5 +605,111 @@ impl<'j, 'a> State<'j, 'a> {
             self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)?;
         }
         Ok(true)
+    }
+
+    /// Notes that a slot takes so many bytes of memory.
+    fn hold(&mut self, slot: usize, bytes: usize) {
+        let before = std::mem::replace(&mut self.slots[slot].held, bytes);
+        self.held = (self.held - before).saturating_add(bytes);
+    }
+
+    /// Begins to write a chunk: asks for it, unless all of it is replaced, or stores it; always `true`, for no chunk is
+    /// written at once.
+    fn start_write(&mut self, chunk: usize, slot: usize) -> Result<bool> {
+        self.walk.begin(chunk)?;
+        self.hold(slot, self.most_of_chunk());
+        let piece = self.walk.piece()?;
+        let waiting = &mut self.slots[slot];
+        waiting.set_chunk(piece.indices, piece.chunk_bytes);
+        (waiting.chunk, waiting.begin, waiting.is_second, waiting.range) = (chunk, 0, false, None);
+        if !piece.is_covered {
+            let size = self.store.first_size(Access::Write, piece.chunk_bytes);
+            if let Some((writing, _)) = &self.writing {
+                writing.verify_stored(&piece)?;
+            }
+            // What is stored now, not what a cache remembers: others may have written to the chunk.
+            if self.start(slot, size)? {
+                return Ok(true);
+            }
+        }
+        self.start_store(slot, Filled::Absent).map(|()| true)
+    }
+
+    /// Goes on with a chunk of which a request has ended; `true` if it is stored.
+    fn complete_write(&mut self, slot_index: usize) -> Result<bool> {
+        let (store, slot) = (self.store, &self.slots[slot_index]);
+        // SAFETY: the request has been given back.
+        let (nbytes, status) = unsafe {
+            let request = &*slot.request();
+            (request.nbytes, request.status)
+        };
+        self.walk.begin(slot.chunk)?;
+        let outcome = self.flight.outcome(status as _, nbytes)?;
+        let (size, is_second) = (slot.size, slot.is_second);
+        let chunk_bytes = self.walk.piece()?.chunk_bytes;
+        match outcome {
+            _ if slot.is_stored => return Ok(true),
+            Filled::Stored(stored) if store.has_codecs(Access::Write) => {
+                if stored > size && !is_second {
+                    store.check_stored(Access::Write, chunk_bytes, stored)?;
+                    self.slots[slot_index].is_second = true;
+                    self.hold(slot_index, stored.max(self.most_of_chunk()));
+                    if self.start(slot_index, stored)? {
+                        return Ok(false);
+                    }
+                    return self.start_store(slot_index, Filled::Absent).map(|()| false);
+                }
+                if stored > size || self.flight.bytes().len() != stored {
+                    return Err(ErrorKind::StoredLength { found: stored, expected: size }.into());
+                }
+            }
+            Filled::Stored(stored) => {
+                let found = (stored, self.flight.bytes().len());
+                check_part(self.job.reader, 0..chunk_bytes, chunk_bytes, found)?;
+            }
+            Filled::Absent => {}
+        }
+        self.start_store(slot_index, outcome).map(|()| false)
+    }
+
+    /// Encodes the chunk that the walk is at, which was stored as the last request has brought it, and starts to store
+    /// it.
+    fn start_store(&mut self, slot_index: usize, before: Filled) -> Result<()> {
+        let piece = self.walk.piece()?;
+        let (writing, data) = self.writing.as_mut().ok_or(ErrorKind::Internal)?;
+        let slot = &mut self.slots[slot_index];
+        let (bytes, len, held) = match writing.as_is(&piece, *data) {
+            Some(bytes) => (bytes.as_ptr(), bytes.len(), 0),
+            None => {
+                let before = match before {
+                    Filled::Absent => Before::Absent,
+                    Filled::Stored(_) => Before::Stored(self.flight.bytes()),
+                };
+                let encoded = writing.encode(&piece, *data, before)?;
+                let room = slot.memory.room(encoded.len())?;
+                // SAFETY: bytes that are initialised may be read as ones that need not be.
+                room.copy_from_slice(unsafe { std::slice::from_raw_parts(encoded.as_ptr().cast(), encoded.len()) });
+                (room.as_ptr().cast(), encoded.len(), encoded.len())
+            }
+        };
+        slot.write = begin_write(self.plan.variable(), self.store, &piece)?;
+        let (chunk_indices, request) = (slot.indices().as_ptr(), slot.request());
+        // SAFETY: the request is there and not in flight. It, its list and the bytes, which are the slot's or the
+        // caller's of the transfer, stay as they are until it has been given back: `run` does not return before that,
+        // and `is_in_flight` keeps the slot from being used.
+        unsafe {
+            (*request).chunk_indices = chunk_indices;
+            (*request).offset = 0;
+            (*request).buffer = bytes.cast_mut().cast();
+            (*request).size = len;
+            (*request).nbytes = 0;
+            (*request).status = 0;
+            (*request).handle = ptr::null_mut();
+            self.flight.start_store(request)
+        }?;
+        (slot.is_in_flight, slot.is_cancelled, slot.is_stored) = (true, false, true);
+        self.num_in_flight += 1;
+        self.hold(slot_index, held);
+        Ok(())
     }
 }

@@ -42,6 +42,8 @@ pub use execute::Transfer;
 pub use options::Options;
 pub use prepared::Prepared;
 pub use progress::{Progress, ProgressFunction};
+pub use queue::Queue;
+pub use team::run as run_team;
 
 use crate::alloc;
 use crate::copy::{Destination, Source, Volume};
@@ -317,7 +319,7 @@ pub fn write<'d>(
     if single.find::<true>(variable, hyperslab) {
         let data = data(single.selected_bytes())?;
         return one_chunk(variable, store, &single, Access::Write, options, done, || {
-            Writing::new(variable, store).single(&single, data)
+            Writing::new(variable, store, options.threads()).single(&single, data)
         });
     }
     let plan = Plan::new(variable, hyperslab, Access::Write)?;

@@ -2,7 +2,15 @@
 
 use super::progress::ProgressFunction;
 
-/// The options of a transfer: threads and progress.
+/// No transfer uses more threads, because each takes a stack.
+pub(super) const MAX_THREADS: usize = 256;
+
+/// What a transfer may use, and whom it tells.
+///
+/// Beside the caller's memory a transfer that writes takes, for each thread, a decoded chunk of the write grid (such as
+/// a shard) and what it is encoded to, as often as it has codecs but twice at most. Where writes are in flight, the
+/// chunks on their way take the bytes that they are stored with, together up to the limit of the storage, or 256 MiB if
+/// it names none; a single larger one is not refused.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     pub(super) threads: usize,
@@ -17,6 +25,11 @@ impl Default for Options<'_> {
 }
 
 impl<'a> Options<'a> {
+    /// How many threads a transfer may use.
+    pub(super) fn threads(&self) -> usize {
+        self.threads.clamp(1, MAX_THREADS)
+    }
+
     #[inline]
     pub(super) fn is_default(&self) -> bool {
         self.threads <= 1 && self.progress.is_none()

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// Blocks per worker: the more there are, the less a worker waits at the end for another's last block.
 const BLOCKS: usize = 16;
 
-pub(super) struct Queue {
+pub struct Queue {
     begin: usize,
     /// Where the chunks end.
     last: usize,
@@ -24,7 +24,8 @@ pub(super) struct Queue {
 
 impl Queue {
     #[inline]
-    pub(super) fn new(chunks: Range<usize>) -> Self {
+    #[doc(hidden)]
+    pub fn new(chunks: Range<usize>) -> Self {
         let (next, end) = (AtomicUsize::new(chunks.start), AtomicUsize::new(chunks.end));
         Queue { begin: chunks.start, last: chunks.end, next, end, failure: Mutex::new(None) }
     }
@@ -41,7 +42,8 @@ impl Queue {
 
     /// The next chunks to do, at most so many.
     #[inline]
-    pub(super) fn take(&self, block: usize) -> Option<Range<usize>> {
+    #[doc(hidden)]
+    pub fn take(&self, block: usize) -> Option<Range<usize>> {
         // There are at most isize::MAX chunks, and each worker adds to the number once after the last: it does not
         // wrap.
         let begin = self.next.fetch_add(block, Relaxed);
@@ -57,7 +59,8 @@ impl Queue {
 
     /// Notes that a chunk failed, or that it is the first that is not to be done.
     #[cold]
-    pub(super) fn fail(&self, chunk: usize, error: Error) {
+    #[doc(hidden)]
+    pub fn fail(&self, chunk: usize, error: Error) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if chunk < self.end.load(Relaxed) {
             self.end.store(chunk, Relaxed);
@@ -67,7 +70,8 @@ impl Queue {
 
     /// Notes that no chunk can be done, and why.
     #[cold]
-    pub(super) fn fail_all(&self, error: Error) {
+    #[doc(hidden)]
+    pub fn fail_all(&self, error: Error) {
         self.fail(self.begin, error);
     }
 
@@ -78,7 +82,8 @@ impl Queue {
 
     /// When all workers have returned: how many chunks, from the first on, were done, and the failure after them.
     #[inline]
-    pub(super) fn finish(self, done: &mut usize) -> Result<()> {
+    #[doc(hidden)]
+    pub fn finish(self, done: &mut usize) -> Result<()> {
         *done = self.end.into_inner() - self.begin;
         self.failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }

@@ -167,7 +167,7 @@ impl<'a> Reading<'a> {
             let entry = unsafe { loading.finish(filled, begin..filled) }?;
             return self.mover.read_chunk(piece, entry.bytes(), 0, out);
         }
-        let first_in_cache = store.has_codecs() && piece::decodes_in_cache(piece.copy, chunk_bytes);
+        let first_in_cache = store.has_codecs(Access::Read) && piece::decodes_in_cache(piece.copy, chunk_bytes);
         let whole_chunk = self.mover.whole_chunk(piece).filter(|_| !first_in_cache);
         // SAFETY: the whole chunk lands here in one piece, so all of its bytes are selected ones.
         if let Some(room) = whole_chunk.and_then(|offset| unsafe { out.piece(offset, chunk_bytes) }) {
@@ -180,7 +180,7 @@ impl<'a> Reading<'a> {
             }
         } else {
             let is_large = chunk_bytes > TAKEN_WHOLE || store.check_room(chunk_bytes).is_err();
-            let is_part = store.has_codecs() && is_large;
+            let is_part = store.has_codecs(Access::Read) && is_large;
             let (begin, size) = if is_part { (needed.start, needed.len()) } else { (0, chunk_bytes) };
             store.check_room(size)?;
             let mut buffer = Buffer::new(chunk.room(size)?);

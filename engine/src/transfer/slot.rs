@@ -4,7 +4,7 @@
 use std::ptr::{self, NonNull};
 
 use crate::alloc::{Scratch, try_box};
-use crate::cache::Turn;
+use crate::cache::{Turn, Write};
 use crate::dims::{self, Dims};
 use crate::error::Result;
 use crate::plan::Plan;
@@ -36,6 +36,12 @@ pub(super) struct Slot<'s> {
     pub range: Option<usize>,
     /// When it was started, as far as the store's cache is concerned.
     pub turn: Option<Turn>,
+    /// Whether the chunk is on its way to the store, and not from there.
+    pub is_stored: bool,
+    /// How many bytes of memory it takes in a transfer that writes.
+    pub held: usize,
+    /// What keeps a cache from the chunk that is written.
+    pub write: Option<Write<'s>>,
 }
 
 impl<'s> Slot<'s> {
@@ -47,7 +53,7 @@ impl<'s> Slot<'s> {
             struct_size: size_of::<RawRequest>(),
             rank: plan.rank(),
             chunk_indices: ptr::null(),
-            access: 0,
+            access: plan.access() as usize,
             chunk_bytes: 0,
             offset: 0,
             buffer: ptr::null_mut(),
@@ -68,6 +74,9 @@ impl<'s> Slot<'s> {
             is_second: false,
             range: None,
             turn: None,
+            is_stored: false,
+            held: 0,
+            write: None,
         })
     }
 

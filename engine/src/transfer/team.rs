@@ -7,7 +7,7 @@ use crate::panic_guard;
 /// Runs `own` in this thread and, at the same time, `work` in up to `threads - 1` others; returns when all have
 /// returned. If the system refuses a thread, the remaining workers do its share. A panic in any of them ends there, and
 /// `failed` is called for it.
-pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce(), failed: &(dyn Fn() + Sync)) {
+pub fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce(), failed: &(dyn Fn() + Sync)) {
     let work = || {
         if panic_guard::catch(work).is_none() {
             failed();

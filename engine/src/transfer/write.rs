@@ -18,11 +18,13 @@ pub(super) struct Writing<'a> {
     store: &'a ChunkStore<'a>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
+    /// How many threads may encode one chunk.
+    threads: usize,
 }
 
 impl<'a> Writing<'a> {
-    pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>) -> Self {
-        Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None }
+    pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, threads: usize) -> Self {
+        Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None, threads }
     }
 
     /// Writes a piece.
@@ -31,6 +33,16 @@ impl<'a> Writing<'a> {
             Some(lender) => self.change_chunk(piece, lender, data),
             None => self.store_chunk(piece, data),
         }
+    }
+
+    /// The memory of the caller's that the piece's chunk is stored from as it is, if it is.
+    pub(super) fn as_is<'d>(&self, piece: &Piece<'_>, data: Source<'d>) -> Option<&'d [u8]> {
+        if self.store.has_codecs(Access::Write) { None } else { whole(self.variable, &self.mover, piece, data) }
+    }
+
+    /// Compares what the chunk is stored in with the checksum that there is of it, before it is changed.
+    pub(super) fn verify_stored(&self, piece: &Piece<'_>) -> Result<()> {
+        self.store.verify_stored(&self.mover.request(piece))
     }
 
     /// Writes a request that touches one chunk.
@@ -64,25 +76,39 @@ impl<'a> Writing<'a> {
     }
 
     fn store_chunk(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
+        let (request, variable, store) = (self.mover.request(piece), self.variable, self.store);
+        let bytes = self.encode(piece, data, Before::Unknown)?;
+        let _write = begin_write(variable, store, piece)?;
+        store.put(&request, bytes)
+    }
+
+    /// What is to be stored of the piece's chunk.
+    pub(super) fn encode<'w>(
+        &'w mut self,
+        piece: &Piece<'_>,
+        data: Source<'w>,
+        before: Before<'_>,
+    ) -> Result<&'w [u8]> {
         let (store, chunk_bytes) = (self.store, piece.chunk_bytes);
         let request = self.mover.request(piece);
         let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
-        if self.variable.swapped_word().is_none() {
-            let whole_chunk = self.mover.whole_chunk(piece);
-            // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
-            if let Some(bytes) = whole_chunk.and_then(|offset| unsafe { data.piece(offset, chunk_bytes) }) {
-                let _write = begin_write(self.variable, store, piece)?;
-                return store.put(&request, bytes, encoded);
-            }
+        if let Some(bytes) = whole(self.variable, &self.mover, piece, data) {
+            return store.encode(Access::Write, bytes, encoded, self.threads);
         }
         store.check_room(chunk_bytes)?;
         let room = chunk.room(chunk_bytes)?;
-        let mut is_filled = false;
-        if !piece.is_covered {
+        let mut buffer = Buffer::new(&mut *room);
+        let is_filled = match before {
             // What is stored now, not what a cache remembers: others may have written to the chunk.
-            let mut buffer = Buffer::new(&mut *room);
-            is_filled = store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)?;
-        }
+            Before::Unknown if !piece.is_covered => {
+                store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)?
+            }
+            Before::Stored(stored) if !store.has_codecs(Access::Write) => buffer.write(stored),
+            Before::Stored(stored) => {
+                store.decode(&request, stored, 0..chunk_bytes, &mut buffer, encoded.between())?.fill(&mut buffer)?
+            }
+            Before::Unknown | Before::Absent => false,
+        };
         let mut bytes = Destination::from(&mut *room);
         if !is_filled && !piece.is_whole {
             self.mover.fill_chunk(piece, &mut bytes)?;
@@ -90,14 +116,33 @@ impl<'a> Writing<'a> {
         self.mover.write_chunk(piece, data, &mut bytes)?;
         // SAFETY: every byte was written: by the fetch, by the fill or, where the box is the whole chunk, by the copy.
         let bytes = unsafe { chunk.filled(chunk_bytes) };
-        let _write = begin_write(self.variable, store, piece)?;
-        store.put(&request, bytes, encoded)
+        store.encode(Access::Write, bytes, encoded, self.threads)
     }
+}
+
+/// What is known of a chunk that is going to be changed.
+pub(super) enum Before<'b> {
+    /// Nothing: it is fetched, unless all of it is replaced.
+    Unknown,
+    Absent,
+    /// As it is stored.
+    Stored(&'b [u8]),
+}
+
+/// The bytes of a whole chunk, if they lie in memory as they are stored, but for codecs.
+fn whole<'d>(variable: &Variable, mover: &Mover<'_>, piece: &Piece<'_>, data: Source<'d>) -> Option<&'d [u8]> {
+    let offset = if variable.swapped_word().is_none() { mover.whole_chunk(piece)? } else { return None };
+    // SAFETY: the whole chunk lies there in one piece, so all of its bytes are selected ones.
+    unsafe { data.piece(offset, piece.chunk_bytes) }
 }
 
 /// Has the store's cache forget what a piece is written to: a chunk, or all chunks of the write grid's. Until the
 /// result is dropped, however the write ends, nothing of that is kept.
-fn begin_write<'s>(variable: &Variable, store: &'s ChunkStore<'_>, piece: &Piece<'_>) -> Result<Option<Write<'s>>> {
+pub(super) fn begin_write<'s>(
+    variable: &Variable,
+    store: &'s ChunkStore<'_>,
+    piece: &Piece<'_>,
+) -> Result<Option<Write<'s>>> {
     let Some(cache) = store.cache() else { return Ok(None) };
     let mut write = cache.write();
     let ratio = |d: usize| variable.write_ratio(d).unwrap_or(1) as isize;

@@ -405,17 +405,30 @@ unsafe extern "C" fn wait_object(user: *mut c_void, done: *mut *mut Object) -> c
     // SAFETY: as above.
     let Some(request) = unsafe { script(user) }.state().done() else { return 5 };
     let request: *mut Object = request.cast();
-    // SAFETY: as for chunks.
+    // SAFETY: as for chunks; a write has the handle that `start_write_object` gave it.
     unsafe {
-        (*request).status = read_object(user, request) as isize;
+        (*request).status = match (*request).handle.is_null() {
+            true => read_object(user, request) as isize,
+            false => write_object(user, (*request).name, (*request).buffer, (*request).size) as isize,
+        };
         *done = request;
     }
     0
 }
 
+unsafe extern "C" fn start_write_object(user: *mut c_void, request: *mut Object) -> c_int {
+    // SAFETY: as above.
+    let status = unsafe { start_object(user, request) };
+    // SAFETY: the handle is the callback's.
+    unsafe { (*request).handle = user };
+    status
+}
+
 unsafe extern "C" fn cancel_object(user: *mut c_void, request: *mut Object) {
     // SAFETY: as above.
     assert!(unsafe { script(user) }.state().started.contains(&request.cast()), "what is cancelled was started");
+    // SAFETY: as above.
+    assert!(unsafe { (*request).handle.is_null() }, "no write is cancelled");
 }
 
 /// Callbacks of a storage.
@@ -437,6 +450,7 @@ pub fn storage(script: *mut Script, how: u8) -> nczchunk_storage_callbacks {
         in_flight: usize::from(how >> 5 & 3),
         concurrent: usize::from(how >> 7),
         versions: usize::from(how >> 4 & 1),
+        start_write: (how & 0x41 == 0x41).then_some(start_write_object as _),
         ..none
     }
 }

@@ -12,7 +12,7 @@ use crate::hyperslab::Hyperslab;
 use crate::object::Storage;
 use crate::object::delayed::DelayedStorage;
 use crate::plan::Plan;
-use crate::transfer::Options;
+use crate::transfer::{Options, Transfer};
 
 const ELEMENTS: usize = 320;
 
@@ -615,4 +615,201 @@ fn a_chunk_that_is_longer_is_asked_for_again() {
     later.change_after("c/0", 1, Some(&stored));
     assert_eq!(read().unwrap_err().kind(), ErrorKind::StoredLength { found: 100_001, expected: 100_000 });
     assert_eq!((read().unwrap(), later.requests_in_flight()), (vec![1, 2, 3, 4, 5], 0));
+}
+
+/// All objects of the array, as they are stored.
+fn stored(later: &DelayedStorage) -> Vec<Option<Vec<u8>>> {
+    let names = (0..4).flat_map(|i| (0..4).map(move |j| format!("c/{i}/{j}")));
+    names.map(|name| crate::object::read_whole(later, &name, 1 << 20).unwrap()).collect()
+}
+
+/// Writes to what a slab selects, with an element less than its number each, and tells how many chunks are done.
+fn write_less(array: &Array, slab: &Hyperslab<'_>) -> (Result<()>, usize) {
+    let plan = Plan::new(array.variable(), slab, Access::Write).unwrap();
+    let data: Vec<u8> = (0..plan.selected_bytes() as i32 / 4).flat_map(|i| (-i).to_ne_bytes()).collect();
+    let mut done = usize::MAX;
+    let transfer = Transfer::new(&plan, None, array.store(), 0..plan.num_chunks(), Options::default()).unwrap();
+    (transfer.write(data[..].into(), &mut done), done)
+}
+
+fn writing(requests: usize, bytes: Option<usize>) -> impl FnOnce(&mut DelayedStorage) {
+    move |later| (later.writes, later.limits.requests, later.limits.bytes) = (true, requests, bytes)
+}
+
+#[test]
+fn chunks_are_written_many_at_a_time() {
+    for (is_sharded, size, num) in [(false, CHUNK, 16), (true, SHARD, 4)] {
+        let (one, array) = made(is_sharded, false, |_| {});
+        write_less(&array, &Hyperslab::all()).0.unwrap();
+        let expected = stored(&one);
+        for (requests, bytes, most) in [
+            (1, None, 1),
+            (3, None, 3),
+            (64, None, num),
+            (64, Some(3 * size), 3),
+            (64, Some(3 * size - 1), 2),
+            (64, Some(0), 1),
+        ] {
+            let (later, array) = made(is_sharded, false, writing(requests, bytes));
+            let begun = later.now();
+            assert_eq!(write_less(&array, &Hyperslab::all()), (Ok(()), num));
+            assert_eq!((later.requests_in_flight(), later.most_writes()), (0, most));
+            assert_eq!((later.most(), later.written().len(), later.log().len()), ((most, most * size), num, 0));
+            // In lines of requests, each of which takes up to 99.
+            assert!(later.now() - begun <= 99 * num.div_ceil(most) as u64);
+            assert_eq!(stored(&later), expected);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_replaced_is_read_in_flight_before_it_is_written() {
+    for (is_sharded, size, num, covered) in [(false, CHUNK, 16, 4), (true, SHARD, 4, 0)] {
+        // The chunks at the edge are written in part.
+        for slab in [Hyperslab::new(&[1, 1], &[14, 18]), Hyperslab::new(&[0, 3], &[16, 12]).with_stride(&[1, 1])] {
+            let (one, array) = made(is_sharded, false, |_| {});
+            // One of the objects is not there.
+            one.take("c/1/1");
+            let num_chunks = write_less(&array, &slab).1;
+            let expected = stored(&one);
+            for (requests, bytes) in [(1, None), (3, None), (64, None), (64, Some(2 * size)), (64, Some(0))] {
+                let (later, array) = made(is_sharded, false, writing(requests, bytes));
+                later.take("c/1/1");
+                assert_eq!(write_less(&array, &slab), (Ok(()), num_chunks));
+                let most = requests.min(bytes.map_or(usize::MAX, |bytes| (bytes / size).max(1)));
+                assert!(later.most().0 <= most && later.most().1 <= most * size, "{:?}", later.most());
+                assert!(requests < 64 || bytes.is_some() || later.most().0 > num / 2);
+                let (read, written) = (later.log(), later.written());
+                assert_eq!(written.len(), num_chunks);
+                assert!(read.len() <= num_chunks && num_chunks - read.len() >= covered);
+                assert!(read.iter().all(|(_, offset, len)| (*offset, *len) == (0, size)));
+                assert_eq!((later.requests_in_flight(), stored(&later) == expected), (0, true));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_write_that_fails_ends_the_call_and_leaves_nothing_in_flight() {
+    let slab = || Hyperslab::new(&[1, 1], &[14, 18]);
+    for is_sharded in [false, true] {
+        let (name, number) = if is_sharded { ("c/1/0", 2) } else { ("c/1/2", 6) };
+        for is_begun in [true, false] {
+            let (later, array) = made(is_sharded, false, writing(64, None));
+            let before = stored(&later);
+            if is_begun {
+                later.fail(name, 77)
+            } else {
+                later.begin_not(name, 77)
+            }
+            for slab in [Hyperslab::all(), slab()] {
+                let (result, done) = write_less(&array, &slab);
+                let error = result.unwrap_err();
+                assert_eq!((error.status(), error.about(), done), (77, name, number));
+                assert_eq!(later.requests_in_flight(), 0);
+            }
+            later.heal();
+            let after = stored(&later);
+            // Each object is what it was or what was written: all before the one that failed, and not this one.
+            let (one, array) = made(is_sharded, false, |_| {});
+            write_less(&array, &Hyperslab::all()).0.unwrap();
+            write_less(&array, &slab()).0.unwrap();
+            let width = if is_sharded { 2 } else { 4 };
+            let at = |i: usize| i / width * 4 + i % width;
+            assert_eq!(after[at(number)], before[at(number)]);
+            assert!((0..number).all(|i| after[at(i)] == stored(&one)[at(i)]));
+        }
+    }
+}
+
+#[test]
+fn a_write_ends_when_the_program_or_the_storage_says_so() {
+    for slab in [Hyperslab::all(), Hyperslab::new(&[1, 1], &[14, 18])] {
+        let (later, array) = made(false, false, writing(5, None));
+        let plan = Plan::new(array.variable(), &slab, Access::Write).unwrap();
+        let data = vec![0; plan.selected_bytes()];
+        let asked = Cell::new(0);
+        let stop = |_| {
+            asked.set(asked.get() + 1);
+            if asked.get() == 9 { 33 } else { 0 }
+        };
+        let options = Options::default().with_progress(&stop);
+        let result = plan.write_chunks(array.store(), 0..plan.num_chunks(), &data, options);
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Stopped(33));
+        assert_eq!((later.requests_in_flight(), asked.get()), (0, 9));
+        // Waiting fails: the storage has ended all of them.
+        let (later, array) = made(false, false, writing(5, None));
+        later.break_after(7);
+        let (result, done) = write_less(&array, &slab);
+        assert_eq!((result.unwrap_err().kind(), later.requests_in_flight()), (ErrorKind::Callback(-299), 0));
+        assert!(done <= 7);
+    }
+}
+
+#[test]
+fn progress_of_writes_in_flight_counts_what_is_stored() {
+    let (later, array) = made(true, false, writing(64, None));
+    let plan = Plan::new(array.variable(), &Hyperslab::new(&[1, 1], &[14, 18]), Access::Write).unwrap();
+    let last = Cell::new((0, 0));
+    let told = |progress: crate::transfer::Progress| {
+        assert!(progress.chunks_done >= last.get().0 && progress.bytes_done >= last.get().1);
+        last.set((progress.chunks_done, progress.bytes_done));
+        0
+    };
+    let options = Options::default().with_progress(&told);
+    plan.write_chunks(array.store(), 0..4, &vec![0; plan.selected_bytes()], options).unwrap();
+    assert_eq!((last.get(), later.requests_in_flight()), ((4, 14 * 18 * 4), 0));
+}
+
+/// What one handle writes the other one finds, whatever its cache has, and changes no more than it writes to.
+#[test]
+fn handles_lose_no_writes_in_flight() {
+    for is_sharded in [false, true] {
+        let (later, one) = made(is_sharded, false, writing(64, None));
+        let mut other = Array::open_in(&storage(&later), "", Access::Write).unwrap();
+        other.set_cache(Some(&Cache::new(1 << 20).unwrap()));
+        let mut expected = read_all(&other).unwrap();
+        for round in 0..12usize {
+            let (row, column, value) = (round % 5, round % 7, -(round as i32));
+            let (start, count) = ([row, column], [11, 13]);
+            let slab = Hyperslab::new(&start, &count);
+            let array = if round % 2 == 0 { &one } else { &other };
+            array.write(&slab, &[value; 11 * 13]).unwrap();
+            (row..row + 11).for_each(|i| expected[20 * i + column..][..13].fill(value));
+            // The handle that has written, by its cache, and one that has none.
+            assert_eq!((read_all(array).unwrap() == expected, read_all(&one).unwrap() == expected), (true, true));
+        }
+        assert!(later.written().len() > 12);
+    }
+}
+
+/// An object that is longer than any that the library would write is asked for once more, within the bound.
+#[test]
+#[cfg(feature = "codecs")]
+fn a_chunk_that_was_stored_longer_is_changed_within_the_bound() {
+    let mut later = DelayedStorage::new();
+    writing(64, Some(1000))(&mut later);
+    let codecs = r#""codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+        {"name": "zstd", "configuration": {"level": 1, "checksum": false}}]"#;
+    let metadata = metadata(false, false);
+    let begin = metadata.rfind(r#""codecs""#).unwrap();
+    later.put("zarr.json", format!("{}{codecs}}}", &metadata[..begin]).as_bytes());
+    let later = Arc::new(later);
+    let array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
+    array.write(&Hyperslab::all(), &numbers()).unwrap();
+    // A frame that is skipped in front of the chunk.
+    for i in 0..4 {
+        let name = format!("c/{i}/1");
+        let chunk = crate::object::read_whole(&*later, &name, 1 << 20).unwrap().unwrap();
+        let mut longer = [0x50, 0x2a, 0x4d, 0x18, 0x58, 0x02, 0, 0].to_vec();
+        longer.resize(8 + 600, 0);
+        longer.extend_from_slice(&chunk);
+        later.put(&name, &longer);
+    }
+    later.reset();
+    array.write(&Hyperslab::new(&[0, 1], &[16, 18]), &[5; 16 * 18]).unwrap();
+    let mut expected = numbers();
+    expected.chunks_exact_mut(20).for_each(|row| row[1..19].fill(5));
+    assert!(later.most().1 <= 1000, "{:?}", later.most());
+    assert_eq!(read_all(&array).unwrap(), expected);
 }

@@ -1,7 +1,9 @@
-//! Reads in flight: each is asked for at once, and given back to the thread that started it when it has ended.
+//! Reads and writes in flight: each is asked for at once, and given back to the thread that started it when it has
+//! ended.
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::ptr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
@@ -20,8 +22,8 @@ use crate::object::flight::ObjectRequest;
 use crate::status::{EIO, ENOOBJECT, NOERR};
 use crate::store::NOT_IN_FLIGHT;
 
-/// What becomes of a read.
-type Outcome = Result<Option<Answer>>;
+/// What becomes of a read; of a write nothing but an error counts.
+pub(super) type Outcome = Result<Option<Answer>>;
 
 /// The reads of one thread that have ended and were not given back yet.
 #[derive(Default)]
@@ -105,7 +107,8 @@ struct Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        let outcome = self.outcome.take().unwrap_or_else(|| Err(ErrorKind::Network("the read was cancelled").into()));
+        let outcome =
+            self.outcome.take().unwrap_or_else(|| Err(ErrorKind::Network("the request was cancelled").into()));
         self.mailbox.tell(self.asked, outcome);
     }
 }
@@ -123,7 +126,6 @@ pub(super) unsafe fn start(
     path: Path,
     request: *mut ObjectRequest,
 ) -> Result<()> {
-    service.check()?;
     // SAFETY: the request is valid, and nobody else uses it before the end of this function. The buffer is used by
     // nobody else until the read has been given back.
     let (begin, room) = unsafe {
@@ -131,16 +133,38 @@ pub(super) unsafe fn start(
         let begin = if from_end == 1 { ByteRange::BeforeEnd(offset) } else { ByteRange::At(offset) };
         (begin, Room::new(buffer.cast(), size))
     };
+    let what = async move {
+        let mut room = room;
+        source.read(&path, begin, &mut room).await
+    };
+    // SAFETY: the caller's promise.
+    unsafe { spawn(mailboxes, (service, time), request, what) }
+}
+
+/// Has the service do what a request asks for, and then tell this thread.
+///
+/// # Errors
+/// Those of the service, and `OutOfMemory`; then nothing has begun.
+///
+/// # Safety
+/// That of `Flight::start`.
+pub(super) unsafe fn spawn(
+    mailboxes: &Mailboxes,
+    (service, time): (&Service, Duration),
+    request: *mut ObjectRequest,
+    what: impl Future<Output = Outcome> + Send + 'static,
+) -> Result<()> {
+    service.check()?;
     let mailbox = mailboxes.begin()?;
     let reading = Reading { asked: Asked(request), mailbox, outcome: None };
     let task = async move {
-        let (mut reading, mut room) = (reading, room);
-        // What writes to the room is dropped at the end of this statement.
-        let outcome = within(time, source.read(&path, begin, &mut room)).await;
+        let mut reading = reading;
+        // What uses the request's memory is dropped at the end of this statement.
+        let outcome = within(time, what).await;
         reading.outcome = Some(outcome);
     };
     let handle = service.spawn(task)?;
-    // SAFETY: as above. The thread that reads does not touch the request.
+    // SAFETY: the request is valid, and the service's thread does not touch it.
     unsafe { (*request).handle = Box::into_raw(Box::new(handle)).cast() };
     Ok(())
 }

@@ -183,18 +183,23 @@ impl Network {
         self.times.all + Duration::from_secs(len as u64 / LEAST_PER_SECOND)
     }
 
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
+    /// What writes a whole object, and how long that may take. It has a copy of the bytes, for the client may keep some
+    /// for a while after it has failed.
+    fn put(
+        &self,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(Duration, impl Future<Output = Result<()>> + Send + 'static + use<>)> {
         self.check_writable()?;
         let path = self.path(name)?;
         let bytes = Bytes::from(alloc::copied(bytes)?);
         let time = self.time_to_write(bytes.len());
         let store = self.source().store.clone();
-        if bytes.len() <= MOST_AT_ONCE {
-            return self.ask(time, async move {
-                store.put(&path, PutPayload::from_bytes(bytes)).await.map(drop).map_err(|e| failure::of_store(&e))
-            });
-        }
-        self.ask(time, async move {
+        let put = async move {
+            if bytes.len() <= MOST_AT_ONCE {
+                let put = store.put(&path, PutPayload::from_bytes(bytes)).await;
+                return put.map(drop).map_err(|error| failure::of_store(&error));
+            }
             let upload = store.put_multipart(&path).await.map_err(|e| failure::of_store(&e))?;
             let mut parts = WriteMultipart::new_with_chunk_size(upload, PART);
             let mut begin = 0;
@@ -210,7 +215,8 @@ impl Network {
             }
             // This aborts, if a part fails.
             parts.finish().await.map(drop).map_err(|e| failure::of_store(&e))
-        })
+        };
+        Ok((time, put))
     }
 }
 
@@ -278,7 +284,8 @@ impl ObjectStore for Network {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.put(name, bytes).map_err(|error| error.in_object(name))
+        let put = self.put(name, bytes).and_then(|(time, put)| self.ask(time, put));
+        put.map_err(|error| error.in_object(name))
     }
 
     fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
@@ -330,6 +337,24 @@ unsafe impl Flight for Network {
             in_flight::start(&self.mailboxes, asking, self.path(name)?, request)?;
         }
         Ok(true)
+    }
+
+    fn writes(&self) -> bool {
+        !self.is_http
+    }
+
+    unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
+        // SAFETY: the request, its name and its bytes are valid until it is given back.
+        let (name, bytes) = unsafe {
+            let ObjectRequest { name, buffer, size, .. } = *request;
+            let bytes = if size == 0 { &[] } else { std::slice::from_raw_parts(buffer.cast::<u8>(), size) };
+            (CStr::from_ptr(name).to_str().map_err(|_| ErrorKind::Internal)?, bytes)
+        };
+        let (time, put) = self.put(name, bytes)?;
+        let written = read::Answer { nbytes: 0, object_size: 0, version: None };
+        let what = async move { put.await.map(|()| Some(written)) };
+        // SAFETY: the caller's promises are the same; the future has a copy of the bytes.
+        unsafe { in_flight::spawn(&self.mailboxes, (self.service()?, time), request, what) }
     }
 
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {

@@ -2,9 +2,10 @@
 #![allow(unsafe_code)]
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::layout::{Layout, corrupt};
-use crate::alloc::{Scratch, push};
+use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::codec::{Between, Chain, Codec};
 use crate::copy::{Axis, Destination, Source, StridedCopy};
@@ -14,6 +15,7 @@ use crate::fetch::{ABSENT, Index};
 use crate::limits::Limit;
 use crate::pool::{Lease, Pool};
 use crate::shared::Shared;
+use crate::transfer::{Queue, run_team};
 
 /// The codec sharding_indexed.
 pub(crate) struct ShardCodec {
@@ -84,6 +86,25 @@ impl ShardCodec {
         Ok(())
     }
 
+    /// Encodes a chunk of a decoded shard, or takes it as it is; `None` if there is nothing in it.
+    fn encode_chunk<'m>(
+        &self,
+        (shard, number): (&[u8], usize),
+        copy: &StridedCopy,
+        memory: &'m mut Scratch,
+        between: Between<'m>,
+    ) -> Result<Option<&'m [u8]>> {
+        let room = memory.room(self.chunk_bytes)?;
+        copy.run(shard.into(), self.offset(number)?, &mut Destination::from(&mut *room), 0)?;
+        // SAFETY: the copy has written every byte of the chunk.
+        let chunk = unsafe { memory.filled(self.chunk_bytes) };
+        // As zarr-python does, a chunk without anything in it is left out.
+        if chunk.chunks_exact(self.fill_value.len()).all(|element| element == self.fill_value) {
+            return Ok(None);
+        }
+        Ok(Some(if self.chain.is_empty() { chunk } else { self.chain.encode(chunk, between, 1)? }))
+    }
+
     /// Where the index is in a shard.
     fn index<'s>(&self, shard: &'s [u8]) -> Result<&'s [u8]> {
         let len = self.layout.index_bytes();
@@ -91,6 +112,77 @@ impl ShardCodec {
         begin
             .and_then(|begin| shard.get(begin..begin + len))
             .ok_or_else(|| corrupt("the shard is shorter than its index"))
+    }
+}
+
+/// How many decoded bytes there are for each thread at least that is spawned to encode a shard.
+const BYTES_PER_HELPER: usize = if cfg!(miri) { 1 } else { 128 << 10 };
+
+const NO_ROOM: ErrorKind = ErrorKind::Encode { codec: "sharding_indexed", reason: "there is too little room" };
+
+/// The chunks of a shard that is being encoded. They lie one behind the other, in the order of their numbers. One that
+/// is there before those before it waits where it would begin if each of them took all the room that it can.
+struct Gathering<'e, 'b> {
+    encoded: &'e mut Buffer<'b>,
+    /// Where the first chunk begins, and the most bytes of each.
+    begin: usize,
+    most: usize,
+    /// How many bytes those have that wait, by their numbers; `None` within for those that are left out.
+    waiting: Vec<Option<Option<usize>>>,
+    /// What is in its place.
+    index: Index,
+}
+
+impl<'e, 'b> Gathering<'e, 'b> {
+    fn new(codec: &ShardCodec, encoded: &'e mut Buffer<'b>) -> Result<Self> {
+        let (num, most) = (codec.layout.num_chunks(), codec.chain.encoded_bound(codec.chunk_bytes));
+        let (mut waiting, mut spans) = (Vec::new(), Vec::new());
+        waiting.try_reserve_exact(num).map_err(|_| ErrorKind::OutOfMemory)?;
+        waiting.resize(num, None);
+        spans.try_reserve_exact(num).map_err(|_| ErrorKind::OutOfMemory)?;
+        Ok(Gathering { begin: encoded.filled().len(), encoded, most, waiting, index: Index { spans } })
+    }
+
+    /// Where a chunk waits, behind what is in its place.
+    fn place(&self, number: usize) -> usize {
+        self.begin.saturating_add(number.saturating_mul(self.most)).saturating_sub(self.encoded.filled().len())
+    }
+
+    /// Takes up a chunk, and puts those in their places that have waited for it.
+    fn put(&mut self, number: usize, chunk: Option<&[u8]>) -> Result<()> {
+        let is_next = number == self.index.spans.len();
+        match chunk {
+            Some(chunk) if is_next => {
+                self.index.spans.push((self.encoded.filled().len() as u64, chunk.len() as u64));
+                return if self.encoded.write(chunk) { self.put_waiting() } else { Err(NO_ROOM.into()) };
+            }
+            Some(chunk) => {
+                let place = self.place(number);
+                let room = self.encoded.room().get_mut(place..).and_then(|room| room.get_mut(..chunk.len()));
+                let room = room.filter(|room| room.len() <= self.most).ok_or(NO_ROOM)?;
+                // SAFETY: bytes that are initialised may be read as ones that need not be.
+                room.copy_from_slice(unsafe { std::slice::from_raw_parts(chunk.as_ptr().cast(), chunk.len()) });
+            }
+            None => {}
+        }
+        self.waiting[number] = Some(chunk.map(<[u8]>::len));
+        self.put_waiting()
+    }
+
+    fn put_waiting(&mut self) -> Result<()> {
+        while let Some(&Some(waiting)) = self.waiting.get(self.index.spans.len()) {
+            let (number, begin) = (self.index.spans.len(), self.encoded.filled().len());
+            let Some(len) = waiting else {
+                self.index.spans.push(ABSENT);
+                continue;
+            };
+            let place = self.place(number);
+            self.encoded.room().copy_within(place..place + len, 0);
+            // SAFETY: `put` has written so many bytes where the chunk waits.
+            unsafe { self.encoded.set_filled(begin + len) };
+            self.index.spans.push((begin as u64, len as u64));
+        }
+        Ok(())
     }
 }
 
@@ -131,41 +223,40 @@ impl Codec for ShardCodec {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        let size = self.fill_value.len();
-        let copy = StridedCopy::new(size, None, self.axes.iter().map(|axis| axis.reversed()))?;
-        let (mut memory, mut one, mut other) = (self.lease(0), self.lease(1), self.lease(2));
-        let at_start = self.layout.index_is_at_start();
+        self.encode_by_threads(decoded, encoded, 1)
+    }
+
+    fn encode_by_threads(&self, decoded: &[u8], encoded: &mut Buffer<'_>, threads: usize) -> Result<()> {
+        let (num, at_start) = (self.layout.num_chunks(), self.layout.index_is_at_start());
+        let copy = StridedCopy::new(self.fill_value.len(), None, self.axes.iter().map(|axis| axis.reversed()))?;
         if at_start {
             encoded.skip(self.layout.index_bytes());
         }
-        let no_room = || ErrorKind::Encode { codec: "sharding_indexed", reason: "the output buffer is too small" };
-        let mut index = Index { spans: Vec::new() };
-        for number in 0..self.layout.num_chunks() {
-            let room = memory.room(self.chunk_bytes)?;
-            copy.run(decoded.into(), self.offset(number)?, &mut Destination::from(&mut *room), 0)?;
-            // SAFETY: the copy has written every byte of the chunk.
-            let chunk = unsafe { memory.filled(self.chunk_bytes) };
-            // As zarr-python does, a chunk without anything in it is left out.
-            if chunk.chunks_exact(size).all(|element| element == self.fill_value) {
-                push(&mut index.spans, ABSENT)?;
-                continue;
+        let useful = if self.chain.is_concurrent() { 1 + decoded.len() / BYTES_PER_HELPER } else { 1 };
+        let workers = threads.min(useful).min(num).max(1);
+        let (queue, gathering) = (Queue::new(0..num), Mutex::new(Gathering::new(self, encoded)?));
+        let work = || {
+            let (mut memory, mut one, mut other) = (self.lease(0), self.lease(1), self.lease(2));
+            while let Some(number) = queue.take(1).map(|block| block.start) {
+                let stored = self.encode_chunk((decoded, number), &copy, &mut memory, [&mut one, &mut other]);
+                let mut gathering = gathering.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Err(error) = stored.and_then(|stored| gathering.put(number, stored)) {
+                    return queue.fail(number, error);
+                }
             }
-            let stored = match self.chain.is_empty() {
-                true => chunk,
-                false => self.chain.encode(chunk, [&mut one, &mut other])?,
-            };
-            let begin = encoded.filled().len() as u64;
-            if !encoded.write(stored) {
-                return Err(no_room().into());
-            }
-            push(&mut index.spans, (begin, stored.len() as u64))?;
+        };
+        match workers {
+            1 => work(),
+            _ => run_team(workers, &work, work, &|| queue.fail_all(ErrorKind::Internal.into())),
         }
+        queue.finish(&mut 0)?;
+        let index = gathering.into_inner().unwrap_or_else(PoisonError::into_inner).index;
         let index = self.layout.encode(&index)?;
         let is_written = match at_start {
             true => encoded.filled_mut().get_mut(..index.len()).map(|to| to.copy_from_slice(&index)).is_some(),
             false => encoded.write(&index),
         };
-        if is_written { Ok(()) } else { Err(no_room().into()) }
+        if is_written { Ok(()) } else { Err(NO_ROOM.into()) }
     }
 
     fn can_encode(&self) -> bool {
@@ -234,6 +325,90 @@ mod tests {
                 let encoded = run(codec.encoded_bound(shard.len()), encode).unwrap();
                 for len in 0..encoded.len() {
                     assert!(run(shard.len(), |b| codec.decode(&encoded[..len], 0..shard.len(), b)).is_err());
+                }
+            }
+        }
+    }
+
+    /// Whatever chunk is there first: absent ones and present ones, with and without an encoding that shortens them.
+    #[test]
+    #[cfg(feature = "codecs")]
+    fn a_shard_is_the_same_by_any_number_of_threads() {
+        let (counts, chunklens) = ([4, 16], [64, 64]);
+        for at_start in [false, true] {
+            for is_compressed in [false, true] {
+                let format = IndexFormat { at_start, endian: Endian::Little, has_checksum: true };
+                let layout = Shared::new(Layout::new(&counts, None, format).unwrap()).unwrap();
+                let mut chain = Chain::default();
+                if is_compressed {
+                    chain.reserve().unwrap();
+                    chain.push(Box::new(crate::Zstd::new(1, false)));
+                }
+                let codec = ShardCodec::new(layout, chain, vec![0; 8], &counts, &chunklens, &[0, 1]).unwrap();
+                let row = 16 * 64 * 8;
+                let mut shard = vec![0u8; 4 * 64 * row];
+                for (i, byte) in shard.iter_mut().enumerate() {
+                    // Every third column of chunks is left out.
+                    let column = i % row / (64 * 8);
+                    *byte = if column % 3 == 1 { 0 } else { (i / 7) as u8 >> (column % 8) };
+                }
+                let encode = |threads: usize| {
+                    let encode = |buffer: &mut Buffer<'_>| codec.encode_by_threads(&shard, buffer, threads);
+                    run(codec.encoded_bound(shard.len()), encode).unwrap()
+                };
+                let one = encode(1);
+                for threads in [2, 3, 8] {
+                    for _ in 0..if cfg!(miri) { 1 } else { 4 } {
+                        assert!(encode(threads) == one);
+                    }
+                }
+                let decoded = run(shard.len(), |buffer| codec.decode(&one, 0..shard.len(), buffer)).unwrap();
+                assert!(decoded == shard);
+            }
+        }
+    }
+
+    /// The first chunk in order that fails is told, and each thread ends.
+    #[test]
+    fn a_chunk_that_is_not_encoded_ends_all_threads() {
+        let layout =
+            Layout::new(&[64], None, IndexFormat { at_start: false, endian: Endian::Little, has_checksum: false });
+        let mut chain = Chain::default();
+        chain.reserve().unwrap();
+        chain.push(Box::new(Failing));
+        let codec =
+            ShardCodec::new(Shared::new(layout.unwrap()).unwrap(), chain, vec![0], &[64], &[1 << 13], &[0]).unwrap();
+        let shard: Vec<u8> = (0..64u8).flat_map(|chunk| vec![chunk + 1; 1 << 13]).collect();
+        for threads in [1, 4] {
+            let encode = |buffer: &mut Buffer<'_>| codec.encode_by_threads(&shard, buffer, threads);
+            let error = run(codec.encoded_bound(shard.len()), encode).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Callback(20));
+        }
+    }
+
+    /// A codec that does not encode what begins with 20 or more.
+    struct Failing;
+
+    impl Codec for Failing {
+        fn name(&self) -> &str {
+            "failing"
+        }
+
+        fn encoded_bound(&self, decoded_size: usize) -> usize {
+            decoded_size
+        }
+
+        fn decode(&self, encoded: &[u8], _: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+            decoded.write(encoded);
+            Ok(())
+        }
+
+        fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+            match decoded[0] {
+                status @ 20.. => Err(ErrorKind::Callback(status.into()).into()),
+                _ => {
+                    encoded.write(decoded);
+                    Ok(())
                 }
             }
         }
