@@ -589,6 +589,30 @@ void codecs_of_ones_own()
     CHECK_EQ(key.use_count(), 1);
 }
 
+void groups()
+{
+    const Storage storage = Storage::memory();
+    nczchunk::create_group(storage, "ocean", R"({"title": "Ocean"})", nczchunk::Format::zarr_v2);
+    nczchunk::create_group(storage, "ocean/deep");
+    nczchunk::set_group_attribute(storage, "ocean", "range", std::vector<int>{1, 2});
+    nczchunk::set_group_attributes_json(storage, "ocean", R"({"by": {"name": "me"}})");
+    nczchunk::remove_group_attribute(storage, "ocean", "title");
+    nczchunk::consolidate(storage);
+    const nczchunk::Node node = nczchunk::node(storage, "ocean");
+    CHECK(node.is_group && node.format == "Zarr v2");
+    CHECK(node.attributes_json == R"({"range":[1,2],"by":{"name":"me"}})");
+    CHECK(nczchunk::node(storage, "ocean/deep").format == "Zarr v2");
+    CHECK_THROWS(nczchunk::create_group(storage, "ocean"), Status::exists, "ocean");
+    CHECK_THROWS(nczchunk::remove_group_attribute(storage, "ocean", "title"), Status::no_attribute, "title");
+    CHECK_THROWS(nczchunk::create_group(coads), Status::exists, "the storage");
+
+    storage.write("a/0", std::string("abc"));
+    const char *document = R"({"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0,
+        "order": "C", "compressor": null, "filters": null})";
+    const Array array = Array::open_document(storage, "a", document);
+    CHECK(array.read<unsigned char>() == (std::vector<unsigned char>{'a', 'b', 'c'}));
+}
+
 void listing()
 {
     const Storage storage = Storage::memory();
@@ -691,6 +715,7 @@ int main(int argc, char **argv)
     files_in_places(data);
     codecs_of_ones_own();
     listing();
+    groups();
     where_chunks_are();
     return 0;
 }

@@ -157,6 +157,25 @@ int nczchunk_array_open(const char *path,
                         nczchunk_context *context);
 
 /**
+ * Opens an array in a storage whose metadata you have already, from consolidated metadata or a catalogue: document is
+ * the text of its zarr.json or .zarray. Only chunks are read from the storage, and no metadata need be stored there.
+ * The .zarray of Zarr v2 has no attributes, so the array has none. nczchunk_array_resize, nczchunk_array_refresh and
+ * the functions that change attributes use the metadata that are stored.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; an unknown mode; a name that arrays cannot have), NCZCHUNK_ENOTVAR
+ * (document is a group's), NCZCHUNK_ENCZARR (malformed metadata), NCZCHUNK_ENOTBUILT (the metadata require an
+ * unsupported feature), NCZCHUNK_ENOFILTER (an unknown codec), NCZCHUNK_EBADTYPE (an unsupported element type),
+ * NCZCHUNK_EPERM (NCZCHUNK_WRITE in a read-only storage; a storage of one file), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_open_document(const nczchunk_storage *storage,
+                                 const char *name,
+                                 const char *document,
+                                 int mode,
+                                 nczchunk_array **array,
+                                 nczchunk_context *context);
+
+/**
  * Opens an array in a storage: see nczchunk_array_open. The array can still use the storage after
  * nczchunk_storage_free.
  *
@@ -665,6 +684,111 @@ int nczchunk_array_remove_attribute(nczchunk_array *array,
     {sizeof(nczchunk_description), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL}
 
 /* ---------------------------------------------------------------------------------------------------------------------
+ * GROUPS
+ *
+ * Groups hold arrays and other groups, and have attributes. nczchunk_array_create creates the groups that an array
+ * needs; create a group yourself to give it attributes:
+ *
+ *     nczchunk_group_create("model.zarr", "ocean", 0, "{\"title\": \"Ocean\"}", NULL);
+ *
+ * A group is not opened. The functions below take the storage that it is in and its path in the storage, which is NULL
+ * or empty for the storage itself. nczchunk_list_node tells the attributes of a group, and nczchunk_list its members.
+ */
+
+/**
+ * Creates a group. path is a directory, which is created if it does not exist. name is the path of the group below it,
+ * such as "ocean/deep", and is NULL or empty if path is to be the group. Missing groups on the way are created.
+ * format is NCZCHUNK_ZARR_V3, NCZCHUNK_ZARR_V2 or NCZCHUNK_NCZARR; 0 for the version of the group that it is in, or
+ * Zarr v3 if there is none. attributes_json has the attributes as a JSON object in a string; NULL for none. Attributes
+ * that formats keep for themselves are left out.
+ *
+ * Consolidated metadata of the groups above are removed: see nczchunk_array_create. Nothing is written before all
+ * checks have passed.
+ *
+ * Errors: NCZCHUNK_EEXIST (an array or group exists there, or name is below an array), NCZCHUNK_EINVAL (path is NULL;
+ * an unknown format; the group above is of another version of Zarr; a name that groups cannot have, such as ".zgroup"
+ * or, in Zarr v3, "__x"), NCZCHUNK_ENCZARR (attributes_json is not a JSON object), NCZCHUNK_EPERM (path is a zip
+ * file), NCZCHUNK_ENOMEM, and the system's errno values.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_group_create(const char *path,
+                          const char *name,
+                          size_t format,
+                          const char *attributes_json,
+                          nczchunk_context *context);
+
+/**
+ * Creates a group in a storage: see nczchunk_group_create.
+ *
+ * Errors: those of nczchunk_group_create, NCZCHUNK_EPERM (the storage is read-only), and the status that a callback of
+ * the storage returned.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_group_create_in(const nczchunk_storage *storage,
+                             const char *name,
+                             size_t format,
+                             const char *attributes_json,
+                             nczchunk_context *context);
+
+/**
+ * Sets or adds an attribute of a group, immediately. type, num_values and values are as in
+ * nczchunk_array_set_attribute. Consolidated metadata of the group and of those above are removed.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have, such as those that the formats
+ * reserve), NCZCHUNK_EBADTYPE (another type), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_ENCZARR (malformed metadata
+ * of the group), NCZCHUNK_EPERM (the storage is read-only), NCZCHUNK_ENOMEM, and those of the storage.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_group_set_attribute(const nczchunk_storage *storage,
+                                 const char *group,
+                                 const char *name,
+                                 int type,
+                                 size_t num_values,
+                                 const void *values,
+                                 nczchunk_context *context);
+
+/**
+ * Sets or adds several attributes of a group, immediately: each member of a JSON object, as it is. Members may be
+ * nested. Other attributes stay as they are. See nczchunk_group_set_attribute.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that attributes cannot have), NCZCHUNK_ENCZARR (the string is not a
+ * JSON object; malformed metadata of the group), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_EPERM (the storage is
+ * read-only), NCZCHUNK_ENOMEM, and those of the storage.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_group_set_attributes_json(const nczchunk_storage *storage,
+                                       const char *group,
+                                       const char *attributes_json,
+                                       nczchunk_context *context);
+
+/**
+ * Removes an attribute of a group, immediately: see nczchunk_group_set_attribute.
+ *
+ * Errors: NCZCHUNK_ENOTATT (no attribute of that name), NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_ENOTFOUND (no such
+ * group), NCZCHUNK_ENCZARR (malformed metadata of the group), NCZCHUNK_EPERM (the storage is read-only),
+ * NCZCHUNK_ENOMEM, and those of the storage.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_group_remove_attribute(const nczchunk_storage *storage,
+                                    const char *group,
+                                    const char *name,
+                                    nczchunk_context *context);
+
+/**
+ * Consolidates a group: copies the metadata of all arrays and groups in it into its own metadata, as zarr-python does.
+ * A reader then finds all of them with one request. Consolidated metadata of the groups in it are not used, and stay
+ * as they are. Calls of the library that change any of the metadata remove the copies; other programs may not.
+ *
+ * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_ENCZARR (metadata in the
+ * group that are not JSON), NCZCHUNK_ENOTBUILT (the storage cannot list its objects), NCZCHUNK_EPERM (the storage is
+ * read-only), NCZCHUNK_ENOMEM, and those of the storage.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_group_consolidate(const nczchunk_storage *storage,
+                               const char *group,
+                               nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
  * LISTING A GROUP
  *
  * List the contents of a dataset, as ncdump -h does: its groups and arrays, with their shapes, types, dimensions and
@@ -757,6 +881,10 @@ typedef struct nczchunk_node {
      * The message for that status; empty if the status is 0.
      */
     const char *attributes_message;
+    /**
+     * The format that it is stored in, as nczchunk_array_format returns it; empty if it cannot be opened.
+     */
+    const char *format;
 } nczchunk_node;
 
 /**
@@ -796,6 +924,22 @@ int nczchunk_list_in(const nczchunk_storage *storage,
                      int (*found)(void *user, const nczchunk_node *node),
                      void *user,
                      nczchunk_context *context);
+
+/**
+ * Calls found once, for the group or array of a storage that has this name: what nczchunk_list calls it with first.
+ * name is NULL or empty for the storage itself. Its members are not looked at, so this is how to read a group's
+ * attributes.
+ *
+ * Errors: NCZCHUNK_EINVAL (storage or found is NULL), NCZCHUNK_ENOTFOUND (no such group or array), NCZCHUNK_ENOTNC
+ * (the storage itself is neither), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOMEM, the status that
+ * found returned, and those of the storage.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_list_node(const nczchunk_storage *storage,
+                       const char *name,
+                       int (*found)(void *user, const nczchunk_node *node),
+                       void *user,
+                       nczchunk_context *context);
 
 /**
  * Returns the i-th attribute of a group or array in a listing. Its pointers are valid until the callback returns.

@@ -1036,6 +1036,22 @@ class Array {
             context);
     }
 
+    /// Opens an array whose metadata are there already, by the text of its zarr.json or .zarray: only chunks are read
+    /// from the storage. Throws the errors of nczchunk_array_open_document.
+    static Array open_document(const Storage &storage,
+                               const std::string &name,
+                               const std::string &document,
+                               Access access = Access::read,
+                               ContextRef context = {})
+    {
+        return Array(
+            [&](nczchunk_array **array, nczchunk_context *with) {
+                return nczchunk_array_open_document(storage.get(), detail::c_text(name), detail::c_text(document),
+                                                    static_cast<int>(access), array, with);
+            },
+            context);
+    }
+
     /// Opens an array that may be missing: returns nothing if there is none. Throws all other errors. (Here a missing
     /// array is an answer and not a failure. No other function has a variant that does not throw.)
     static std::optional<Array> find(const std::string &path,
@@ -1422,6 +1438,8 @@ struct Node {
     std::string attributes_json;
     /// The message if the attributes cannot be read; empty if they can.
     std::string attributes_message;
+    /// The format, as Array::format returns it; empty if it cannot be opened.
+    std::string format;
 };
 
 /// A group or array during a listing: valid until the callback returns.
@@ -1434,6 +1452,7 @@ class NodeRef {
     int status() const noexcept { return static_cast<int>(node_->status); }
     std::string_view message() const noexcept { return node_->message; }
     std::string_view attributes_message() const noexcept { return node_->attributes_message; }
+    std::string_view format() const noexcept { return node_->format; }
     int type() const noexcept { return static_cast<int>(node_->type); }
     std::string_view type_name() const noexcept { return node_->type_name; }
     Span<const std::size_t> shape() const noexcept { return {node_->shape, node_->rank}; }
@@ -1470,6 +1489,7 @@ class NodeRef {
         }
         node.attributes_json = node_->attributes_json;
         node.attributes_message = node_->attributes_message;
+        node.format = node_->format;
         return node;
     }
 
@@ -1525,6 +1545,87 @@ inline std::vector<Node> list(const Storage &storage, const std::string &group =
     std::vector<Node> nodes;
     list_each(storage, group, recursive, [&](NodeRef node) { nodes.push_back(node.copy()); });
     return nodes;
+}
+
+/// The group or array of a storage that has this name, without its members. See nczchunk_list_node.
+inline Node node(const Storage &storage, const std::string &name = {}, ContextRef context = {})
+{
+    Node found;
+    const auto keep = [&](NodeRef one) { found = one.copy(); };
+    detail::tell_each<NodeRef, nczchunk_node>(
+        keep,
+        [&](auto tell, void *user, nczchunk_context *with) {
+            return nczchunk_list_node(storage.get(), detail::c_text(name), tell, user, with);
+        },
+        context);
+    return found;
+}
+
+// GROUPS
+
+/// Creates a group, with the members of a JSON object as its attributes. Without a format it is of the version of the
+/// group that it is in, or of Zarr v3. See nczchunk_group_create.
+inline void create_group(const std::string &path,
+                         const std::string &name = {},
+                         const std::string &attributes_json = "{}",
+                         std::optional<Format> format = {})
+{
+    const std::size_t number = format ? static_cast<std::size_t>(*format) : 0;
+    call([&](nczchunk_context *context) {
+        return nczchunk_group_create(detail::c_text(path), detail::c_text(name), number,
+                                     detail::c_text(attributes_json), context);
+    });
+}
+
+inline void create_group(const Storage &storage,
+                         const std::string &name = {},
+                         const std::string &attributes_json = "{}",
+                         std::optional<Format> format = {})
+{
+    const std::size_t number = format ? static_cast<std::size_t>(*format) : 0;
+    call([&](nczchunk_context *context) {
+        return nczchunk_group_create_in(storage.get(), detail::c_text(name), number, detail::c_text(attributes_json),
+                                        context);
+    });
+}
+
+/// Sets or adds an attribute of a group, immediately: a number, a string, or a contiguous container of either. See
+/// nczchunk_group_set_attribute.
+template <class Value>
+void set_group_attribute(const Storage &storage, const std::string &group, const std::string &name, const Value &value)
+{
+    detail::with_attribute(value, [&](int type, std::size_t num_values, const void *values) {
+        call([&](nczchunk_context *context) {
+            return nczchunk_group_set_attribute(storage.get(), detail::c_text(group), detail::c_text(name), type,
+                                                num_values, values, context);
+        });
+    });
+}
+
+/// Sets each member of a JSON object as an attribute of a group, immediately.
+inline void
+set_group_attributes_json(const Storage &storage, const std::string &group, const std::string &attributes_json)
+{
+    call([&](nczchunk_context *context) {
+        return nczchunk_group_set_attributes_json(storage.get(), detail::c_text(group),
+                                                  detail::c_text(attributes_json), context);
+    });
+}
+
+/// Removes an attribute of a group, immediately.
+inline void remove_group_attribute(const Storage &storage, const std::string &group, const std::string &name)
+{
+    call([&](nczchunk_context *context) {
+        return nczchunk_group_remove_attribute(storage.get(), detail::c_text(group), detail::c_text(name), context);
+    });
+}
+
+/// Copies the metadata of all that is in a group into the group's own. See nczchunk_group_consolidate.
+inline void consolidate(const Storage &storage, const std::string &group = {})
+{
+    call([&](nczchunk_context *context) {
+        return nczchunk_group_consolidate(storage.get(), detail::c_text(group), context);
+    });
 }
 
 } // namespace NCZCHUNK_NAMESPACE

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -51,11 +51,18 @@ class WheelForPlatform(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
+class DistributionOfPlatform(Distribution):
+    """The library is found where modules of a platform are, and not among those that are only Python."""
+
+    def has_ext_modules(self):
+        return True
+
+
 def told(key):
     """What the crate says of itself."""
     return re.search(rf'^{key} = "(.*)"$', MANIFEST.read_text(), re.MULTILINE).group(1)
 
 
 urls = {"Homepage": told("homepage"), "Source": told("repository")}
-setup(version=told("version"), project_urls=urls,
+setup(version=told("version"), project_urls=urls, distclass=DistributionOfPlatform,
       cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": WheelForPlatform})

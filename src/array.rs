@@ -62,6 +62,36 @@ pub unsafe extern "C" fn nczchunk_array_open(
     }
 }
 
+/// Opens an array in a storage whose metadata you have already, from consolidated metadata or a catalogue: document is
+/// the text of its zarr.json or .zarray. Only chunks are read from the storage, and no metadata need be stored there.
+/// The .zarray of Zarr v2 has no attributes, so the array has none. nczchunk_array_resize, nczchunk_array_refresh and
+/// the functions that change attributes use the metadata that are stored.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; an unknown mode; a name that arrays cannot have), NCZCHUNK_ENOTVAR
+/// (document is a group's), NCZCHUNK_ENCZARR (malformed metadata), NCZCHUNK_ENOTBUILT (the metadata require an
+/// unsupported feature), NCZCHUNK_ENOFILTER (an unknown codec), NCZCHUNK_EBADTYPE (an unsupported element type),
+/// NCZCHUNK_EPERM (NCZCHUNK_WRITE in a read-only storage; a storage of one file), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_open_document(
+    storage: *const nczchunk_storage,
+    name: *const c_char,
+    document: *const c_char,
+    mode: c_int,
+    array: *mut *mut nczchunk_array,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: storage is NULL or alive, the texts are NULL or end with a NUL, and array is NULL or a place for a
+    // pointer, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let storage = &handle(storage, "storage is NULL")?.0;
+            let (name, access) = (optional_text(name)?, access(mode)?);
+            let document = utf8(text(document, "document is NULL")?)?;
+            hand_over(array, || nczchunk_array::new(Array::open_document(storage, name, document, access)?))
+        })
+    }
+}
+
 /// Opens an array in a storage: see nczchunk_array_open. The array can still use the storage after
 /// nczchunk_storage_free.
 ///

@@ -438,7 +438,7 @@ unsafe fn given<'a, T>(list: *const T, len: usize) -> Option<&'a [T]> {
     if list.is_null() { None } else { unsafe { optional(list, len) } }
 }
 
-fn format(format: usize) -> Result<ArrayFormat> {
+pub(super) fn format(format: usize) -> Result<ArrayFormat> {
     match c_int::try_from(format) {
         Ok(0 | NCZCHUNK_ZARR_V3) => Ok(ArrayFormat::ZarrV3),
         Ok(NCZCHUNK_ZARR_V2) => Ok(ArrayFormat::ZarrV2),
@@ -475,7 +475,7 @@ unsafe fn attributes(list: *const nczchunk_attribute, len: usize) -> Result<Vec<
 ///
 /// # Safety
 /// `values` is NULL or has so many pointers, each of them NULL or to a string.
-unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
+pub(super) unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
     let mut texts = Vec::new();
     // SAFETY: the caller's promise.
     for value in unsafe { required(values.cast::<*const c_char>(), num_values, "values is NULL") }? {
@@ -489,7 +489,7 @@ unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a 
 ///
 /// # Safety
 /// `values` is NULL or has so many values of the type.
-unsafe fn value<'a>(
+pub(super) unsafe fn value<'a>(
     r#type: c_int,
     num_values: usize,
     values: *const c_void,

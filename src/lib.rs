@@ -25,6 +25,8 @@ pub mod context;
 pub mod copy;
 #[cfg(feature = "arrays")]
 pub mod create;
+#[cfg(feature = "arrays")]
+pub mod group;
 mod growing;
 pub mod key;
 pub mod layout;

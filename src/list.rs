@@ -23,8 +23,7 @@ use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::handle;
 use nczchunk::Node;
-use nczchunk::object::Storage;
-use nczchunk::{self, open_storage};
+use nczchunk::open_storage;
 use nczchunk_engine::alloc;
 use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::status::NOERR;
@@ -71,8 +70,10 @@ pub struct nczchunk_node {
     pub attributes_status: isize,
     /// The message for that status; empty if the status is 0.
     pub attributes_message: *const c_char,
+    /// The format that it is stored in, as nczchunk_array_format returns it; empty if it cannot be opened.
+    pub format: *const c_char,
 }
-assert_can_grow!(nczchunk_node, attributes_message: *const c_char);
+assert_can_grow!(nczchunk_node, format: *const c_char);
 // SAFETY: a structure of C with words and pointers only, the first of which is its size.
 unsafe impl Growing for nczchunk_node {}
 
@@ -107,7 +108,8 @@ pub unsafe extern "C" fn nczchunk_list(
             let path = file_path(path)?;
             let group = optional_text(group)?;
             let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(&open_storage(path)?, group, recursive != 0, found, user)
+            let storage = open_storage(path)?;
+            tell(found, user, |one| nczchunk::list_each(&storage, group, recursive != 0, one))
         })
     }
 }
@@ -130,7 +132,33 @@ pub unsafe extern "C" fn nczchunk_list_in(
             let storage = handle(storage, "storage is NULL")?;
             let group = optional_text(group)?;
             let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(&storage.0, group, recursive != 0, found, user)
+            tell(found, user, |one| nczchunk::list_each(&storage.0, group, recursive != 0, one))
+        })
+    }
+}
+
+/// Calls found once, for the group or array of a storage that has this name: what nczchunk_list calls it with first.
+/// name is NULL or empty for the storage itself. Its members are not looked at, so this is how to read a group's
+/// attributes.
+///
+/// Errors: NCZCHUNK_EINVAL (storage or found is NULL), NCZCHUNK_ENOTFOUND (no such group or array), NCZCHUNK_ENOTNC
+/// (the storage itself is neither), NCZCHUNK_ENCZARR (malformed metadata of a group), NCZCHUNK_ENOMEM, the status that
+/// found returned, and those of the storage.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_list_node(
+    storage: *const nczchunk_storage,
+    name: *const c_char,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, node: *const nczchunk_node) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        report(context, || {
+            let storage = handle(storage, "storage is NULL")?;
+            let name = optional_text(name)?;
+            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+            tell(found, user, |one| nczchunk::one_node(&storage.0, name, one))
         })
     }
 }
@@ -159,16 +187,16 @@ pub unsafe extern "C" fn nczchunk_node_attribute_at(
     }
 }
 
+/// Calls `found` for each node that `each` finds.
+///
 /// # Safety
 /// `found` takes what is documented.
 unsafe fn tell(
-    storage: &Storage,
-    group: &str,
-    recursive: bool,
     found: unsafe extern "C" fn(*mut c_void, *const nczchunk_node) -> c_int,
     user: *mut c_void,
+    each: impl FnOnce(&mut dyn FnMut(Node) -> Result<()>) -> Result<()>,
 ) -> Result<()> {
-    nczchunk::list_each(storage, group, recursive, &mut |node| {
+    each(&mut |node| {
         let told = CNode::new(&node)?;
         let node = told.node(&node);
         // SAFETY: the caller's promise; what the node points to is alive.
@@ -184,6 +212,7 @@ struct CNode {
     name: CString,
     message: CString,
     attributes_message: CString,
+    format: CString,
     type_name: CString,
     attributes_json: CString,
     names: Vec<CString>,
@@ -199,6 +228,7 @@ impl CNode {
             name: c_text(node.name())?,
             message: node.error().map_or_else(|| c_text(""), c_text)?,
             attributes_message: node.attributes_error().map_or_else(|| c_text(""), c_text)?,
+            format: c_text(node.format())?,
             type_name: node.element_type().map_or_else(|| c_text(""), c_text)?,
             attributes_json: c_text(node.attributes_json())?,
             names: Vec::new(),
@@ -241,6 +271,7 @@ impl CNode {
             attributes: (&raw const self.attributes).cast(),
             attributes_status: node.attributes_error().map_or(0, |error| error.status() as isize),
             attributes_message: self.attributes_message.as_ptr(),
+            format: self.format.as_ptr(),
         }
     }
 }

@@ -104,7 +104,7 @@ def bits(values, dtype):
 
 
 def keys(array):
-    return sorted(str(key) for key in collected(array.store.list_prefix("")))
+    return sorted({str(key) for key in collected(array.store.list_prefix(""))})
 
 
 def collected(found):
@@ -114,14 +114,39 @@ def collected(found):
     return asyncio.run(collect())
 
 
+def store_of(kind, path):
+    """A store of this kind that is empty."""
+    if kind == "memory":
+        return MemoryStore()
+    if kind == "zip":
+        return zarr.storage.ZipStore(f"{path}.zip", mode="w")
+    if kind == "fsspec":
+        pytest.importorskip("fsspec")
+        return zarr.storage.FsspecStore.from_url(f"file://{path}", storage_options={"auto_mkdir": True})
+    if kind == "obstore":
+        return zarr.storage.ObjectStore(pytest.importorskip("obstore.store").MemoryStore())
+    return WrapperStore(MemoryStore()) if kind == "wrapped" else LocalStore(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("kind", ["memory", "zip", "fsspec", "obstore", "wrapped"])
+@pytest.mark.parametrize("dtype", ["<f4", ">i4"])
+def test_random_arrays_in_other_stores_are_read_and_written_alike(tmp_path, kind, dtype):
+    arrays_are_alike(tmp_path, kind, dtype)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_random_arrays_are_read_and_written_alike(tmp_path, dtype):
+    arrays_are_alike(tmp_path, "local", dtype)
+
+
+def arrays_are_alike(tmp_path, kind, dtype):
     for seed in range(2):
         rng, numbers = random.Random(f"{dtype} {seed}"), np.random.default_rng(seed)
         made = description(rng, dtype)
         with zarr.config.set({"codec_pipeline.path": THEIRS}):
             theirs = zarr.create_array(LocalStore(tmp_path / f"theirs {seed}"), **made)
-        ours = zarr.create_array(LocalStore(tmp_path / f"ours {seed}"), **made)
+        ours = zarr.create_array(store_of(kind, tmp_path / f"ours {seed}"), **made)
         assert type(ours._async_array.codec_pipeline) is nczchunk.zarr.CodecPipeline
         for _ in range(8):
             kind, index = index_of(rng, theirs.shape)
@@ -173,13 +198,54 @@ def test_chunks_of_fill_values_are_stored_alike(tmp_path, shards, is_written):
     assert sizes[0] == sizes[1]
 
 
-def test_other_stores_are_left_to_zarr_python(tmp_path, left):
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("kind", ["local", "memory", "zip", "fsspec", "obstore", "wrapped"])
+def test_stores_are_ours(tmp_path, left, kind):
     values = np.arange(100.0)
-    for store in [MemoryStore(), WrapperStore(LocalStore(tmp_path / "wrapped")), zarr.storage.ZipStore(
-            tmp_path / "a.zip", mode="w")]:
-        array = zarr.create_array(store, shape=(100,), chunks=(7,), dtype="f8")
+    for shards in (None, (28,)):
+        array = zarr.create_array(store_of(kind, tmp_path / str(shards)), name="g/a", shape=(100,), chunks=(7,),
+                                  shards=shards, dtype="f8")
         array[...] = values
-        assert np.array_equal(array[...], values) and left() == []
+        assert np.array_equal(array[...], values) and array[41] == 41 and left() == []
+        assert array._async_array.codec_pipeline.opened._found[0] is not None
+        # What is behind the end that was known at first stays as it is.
+        array.resize((110,))
+        array[100:105] = 7
+        array[98:100] = 5
+        array.resize((4000,))
+        array[3999] = 9
+        assert array[96:106].tolist() == [96, 97, 5, 5, 7, 7, 7, 7, 7, 0] and array[3999] == 9 and left() == []
+
+
+def test_a_store_that_raises_raises_that(tmp_path):
+    class Failing(WrapperStore):
+        fails = False
+
+        async def get(self, *arguments, **named):
+            if self.fails:
+                raise LookupError("out of order")
+            return await self._store.get(*arguments, **named)
+
+    store = Failing(MemoryStore())
+    array = zarr.create_array(store, shape=(100,), chunks=(7,), dtype="f8")
+    array[...] = 1
+    store.fails = True
+    with pytest.raises(LookupError, match="out of order"):
+        array[...]
+
+
+def test_reads_in_a_loop_of_the_user_s(tmp_path):
+    async def use():
+        store = WrapperStore(MemoryStore())
+        array = await zarr.api.asynchronous.create_array(store, shape=(100,), chunks=(7,), dtype="f8")
+        await array.setitem(slice(None), 3.0)
+        # More than there are threads that a loop has.
+        found = await asyncio.gather(*[array.getitem(slice(None)) for _ in range(100)])
+        opened = array.codec_pipeline.opened
+        return all((one == 3).all() for one in found), opened._found[2] is asyncio.get_running_loop()
+
+    for _ in range(2):
+        assert asyncio.run(use()) == (True, True)
 
 
 def test_what_the_library_does_not_have_is_left_to_zarr_python(tmp_path, left):

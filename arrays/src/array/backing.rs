@@ -10,7 +10,7 @@ use crate::json;
 use crate::object::Name;
 use crate::store::{ChunkStore, Request};
 use crate::variable::Variable;
-use crate::zarr::{Format, Metadata};
+use crate::zarr::Metadata;
 
 /// How an array is stored.
 pub(super) enum Stored {
@@ -25,11 +25,7 @@ impl Stored {
     pub(super) fn format(&self) -> &'static str {
         match self {
             Stored::File(kind) => kind.name(),
-            Stored::Zarr(metadata) => match metadata.format {
-                Format::V3 => "Zarr v3",
-                Format::V2 if metadata.is_nczarr => "NCZarr",
-                Format::V2 => "Zarr v2",
-            },
+            Stored::Zarr(metadata) => metadata.format.name(metadata.is_nczarr),
         }
     }
 

@@ -10,14 +10,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::object::{ByteRange, Name, Storage};
 pub(super) use crate::zarr::is_there;
-use crate::zarr::{Format, document};
+use crate::zarr::{self, AttributeValue, Format, document};
 
 pub(super) const V2_ARRAY: &str = ".zarray";
 pub(super) const V2_ATTRIBUTES: &str = ".zattrs";
 pub(super) const V2_GROUP: &str = ".zgroup";
 pub(super) const V2_CONSOLIDATED: &str = ".zmetadata";
 pub(super) const V3: &str = "zarr.json";
-const V3_CONSOLIDATED: &str = "consolidated_metadata";
+pub(super) const V3_CONSOLIDATED: &str = "consolidated_metadata";
 
 /// The name of what is directly below another name.
 pub(super) fn below(name: &str, last: &str) -> Result<Name> {
@@ -35,16 +35,18 @@ pub(super) fn write(storage: &Storage, name: &str, which: &str, text: &str) -> R
     storage.write(&below(name, which)?, text.as_bytes())
 }
 
-/// Changes a document of an array or group, and removes the consolidated metadata that have it. Attributes of Zarr v2
-/// that are missing are an object without members before the change.
+/// Changes a document of an array or group, and removes the consolidated metadata that have it. `beside` is the document
+/// that says that it is one: attributes of Zarr v2 that are missing beside it are an object without members before the
+/// change.
 ///
 /// # Errors
-/// `NotFound` if the array has been removed meanwhile, `Conflict` if another has changed the document meanwhile, where
+/// `NotFound` if it has been removed meanwhile, `Conflict` if another has changed the document meanwhile, where
 /// the storage can tell, and any other.
 pub(super) fn change(
     storage: &Storage,
     name: &str,
     which: &'static str,
+    beside: &'static str,
     change: impl FnOnce(&mut Value) -> Result<()>,
 ) -> Result<()> {
     // If the object is another one already when it is read, that is found when it is written.
@@ -55,12 +57,11 @@ pub(super) fn change(
     };
     let mut document = match document(storage, name, which)? {
         Some(document) => document,
-        None if which == V2_ATTRIBUTES
-            && (is_there(storage, name, V2_ARRAY)? || is_there(storage, name, V2_GROUP)?) =>
-        {
-            Value::Object(Vec::new())
+        None if which == V2_ATTRIBUTES && is_there(storage, name, beside)? => Value::Object(Vec::new()),
+        None => {
+            let what = if beside == V2_GROUP { "group" } else { "array" };
+            return Err(Error::from(ErrorKind::NotFound(what)).in_object(name));
         }
-        None => return Err(Error::from(ErrorKind::NotFound("array")).in_object(name)),
     };
     change(&mut document)?;
     let text = json::indented(&document)?;
@@ -68,22 +69,62 @@ pub(super) fn change(
     storage.write_over(&object, before, text.as_bytes())
 }
 
+/// The document that attributes are in.
+pub(super) fn of_attributes(format: Format) -> &'static str {
+    match format {
+        Format::V2 => V2_ATTRIBUTES,
+        Format::V3 => V3,
+    }
+}
+
+/// Sets an attribute, or removes it.
+pub(super) fn change_attribute(attributes: &mut Value, name: &str, value: Option<AttributeValue<'_>>) -> Result<()> {
+    match value {
+        Some(value) => zarr::set_attribute(attributes, name, value),
+        None if zarr::remove_attribute(attributes, name) => Ok(()),
+        None => Err(Error::from(ErrorKind::NoAttribute).in_object(name)),
+    }
+}
+
+/// The attributes in a document of either version, which are an object.
+pub(super) fn attributes_mut(document: &mut Value, format: Format) -> Result<&mut Value> {
+    let attributes = match format {
+        Format::V2 => document,
+        Format::V3 => {
+            if document.get("attributes").is_none_or(|attributes| *attributes == Value::Null) {
+                document.set("attributes", Value::Object(Vec::new()))?;
+            }
+            document.get_mut("attributes").ok_or(ErrorKind::Internal)?
+        }
+    };
+    zarr::check_attributes(attributes)?;
+    Ok(attributes)
+}
+
+/// Takes what a group has consolidated out of its `zarr.json`; whether there was any.
+pub(super) fn take_consolidated(document: &mut Value) -> bool {
+    let mut is_told = false;
+    while document.take(V3_CONSOLIDATED).is_some() {
+        is_told = true;
+    }
+    is_told
+}
+
 /// Removes the consolidated metadata that tell an array of this name, of either version.
 pub(super) fn forget_consolidated(storage: &Storage, name: &str) -> Result<()> {
     for group in groups_above(name) {
-        if is_there(storage, group, V2_CONSOLIDATED)? {
-            storage.remove(&below(group, V2_CONSOLIDATED)?)?;
-        }
+        forget_v2(storage, group)?;
         let Some(mut document) = document(storage, group, V3)? else { continue };
-        let mut is_told = false;
-        while document.take(V3_CONSOLIDATED).is_some() {
-            is_told = true;
-        }
-        if is_told {
+        if take_consolidated(&mut document) {
             write(storage, group, V3, &json::indented(&document)?)?;
         }
     }
     Ok(())
+}
+
+/// Removes what a group of Zarr v2 has consolidated.
+pub(super) fn forget_v2(storage: &Storage, group: &str) -> Result<()> {
+    if is_there(storage, group, V2_CONSOLIDATED)? { storage.remove(&below(group, V2_CONSOLIDATED)?) } else { Ok(()) }
 }
 
 /// The groups above a name that are missing, from the storage itself downwards.

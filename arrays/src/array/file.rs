@@ -128,7 +128,9 @@ pub(super) fn list(
     one: &mut dyn FnMut(Node) -> Result<()>,
 ) -> Result<()> {
     let _ = recursive;
-    match FileKind::of(&**storage, file)? {
+    let kind = FileKind::of(&**storage, file)?;
+    let one = &mut |node: Node| one(node.with_format(kind.name()));
+    match kind {
         FileKind::Classic => netcdf::list(storage, file, name, one),
         #[cfg(feature = "cfdb")]
         FileKind::Cfdb => cfdb::list(storage, file, name, one),

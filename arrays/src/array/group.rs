@@ -1,22 +1,25 @@
-//! Groups that are created.
+//! Groups, as they are created, changed and consolidated.
 
-use super::contents;
+use std::path::Path;
+
 use super::create::check_node_name;
 use super::description::{ArrayFormat, all_attributes, attributes_of_text};
-use super::documents;
+use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, V3_CONSOLIDATED};
+use super::locate::create_storage;
+use super::{contents, list};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::Value;
-use crate::object::Storage;
-use crate::zarr::{self, AttributeValue};
+use crate::json::{self, Value};
+use crate::object::{Memory, Storage, check_name};
+use crate::zarr::{self, AttributeValue, Format};
 
 /// Creates a group with attributes. They are given as for an array: a JSON object in a string, or an empty string, and
 /// those that are set one by one after it. An empty name is the storage itself. Missing groups above are created, and
 /// their consolidated metadata are removed. Attributes that the formats reserve are left out.
 ///
 /// # Errors
-/// `NotOverwritten` if an array or group exists, `Exists` if the name is below an array, `Argument` for names of
-/// metadata documents, names that Zarr v3 reserves, and a name below a group of another version of Zarr, `Metadata` for
-/// attributes that are not an object, `ReadOnly`, `OutOfMemory`, and those of the storage.
+/// `Exists` if an array or group exists or the name is below an array, `Argument` for names of metadata documents, names
+/// that Zarr v3 reserves, and a name below a group of another version of Zarr, `Metadata` for attributes that are not an
+/// object, `ReadOnly`, `OutOfMemory`, and those of the storage.
 pub fn create_group(
     storage: &Storage,
     name: &str,
@@ -35,8 +38,7 @@ pub fn create_group(
         check_node_name(name, version).map_err(|error| error.in_object(name))?;
     }
     if contents::is_node(storage, name)? {
-        let about = if name.is_empty() { "the storage" } else { name };
-        return Err(Error::from(ErrorKind::NotOverwritten).in_object(about));
+        return Err(Error::from(ErrorKind::Exists).in_object(about(name)));
     }
     let missing = documents::missing_groups(storage, name, version)?;
     documents::forget_consolidated(storage, name)?;
@@ -46,11 +48,153 @@ pub fn create_group(
     documents::make_group(storage, name, version, all)
 }
 
+/// Creates a group below a path, as [`create_group`] does, of the format of the group that it is in unless one is
+/// given. A directory is not made for what cannot be.
+pub fn create_group_at(path: &Path, name: &str, format: Option<ArrayFormat>, attributes_json: &str) -> Result<()> {
+    create_group(&Storage::new(Memory::new())?, name, format.unwrap_or(ArrayFormat::ZarrV3), attributes_json, &[])?;
+    let storage = create_storage(path)?;
+    let format = match format {
+        Some(format) => format,
+        None => format_above(&storage, name)?,
+    };
+    create_group(&storage, name, format, attributes_json, &[])
+}
+
+/// The format of the nearest group above a name; of Zarr v3 if there is none.
+pub fn format_above(storage: &Storage, name: &str) -> Result<ArrayFormat> {
+    let mut format = ArrayFormat::ZarrV3;
+    for group in documents::groups_above(name.trim_matches('/')) {
+        if documents::is_there(storage, group, V3)? {
+            format = ArrayFormat::ZarrV3;
+        } else if documents::is_there(storage, group, V2_GROUP)? {
+            format = ArrayFormat::ZarrV2;
+        }
+    }
+    Ok(format)
+}
+
+/// Sets an attribute of a group, or adds it, at once: see [`Array::set_attribute`](crate::Array::set_attribute).
+/// Metadata that the group and those above have consolidated are removed.
+///
+/// # Errors
+/// `Argument` for a name that no attribute can have; `NotFound` if there is no such group; `Metadata` if its own are
+/// malformed; `ReadOnly`, `OutOfMemory`, and those of the storage.
+pub fn set_group_attribute<'v>(
+    storage: &Storage,
+    group: &str,
+    name: &str,
+    value: impl Into<AttributeValue<'v>>,
+) -> Result<()> {
+    change_attribute(storage, group, name, Some(value.into()))
+}
+
+/// Removes an attribute of a group, at once: see [`set_group_attribute`].
+///
+/// # Errors
+/// `NoAttribute` if there is none of that name, and those of `set_group_attribute`.
+pub fn remove_group_attribute(storage: &Storage, group: &str, name: &str) -> Result<()> {
+    change_attribute(storage, group, name, None)
+}
+
+/// Sets an attribute of a group; `None` removes it.
+pub fn change_attribute(storage: &Storage, group: &str, name: &str, value: Option<AttributeValue<'_>>) -> Result<()> {
+    change_attributes(storage, group, |attributes| documents::change_attribute(attributes, name, value))
+}
+
+/// Sets several attributes of a group, or adds them, at once: each member of a JSON object as it is. Other attributes
+/// stay as they are. See [`set_group_attribute`].
+///
+/// # Errors
+/// `Metadata` if it is no JSON object, and those of `set_group_attribute`.
+pub fn set_group_attributes_json(storage: &Storage, group: &str, attributes: &str) -> Result<()> {
+    let given = json::read(attributes.as_bytes())?;
+    change_attributes(storage, group, |all| zarr::set_attributes_json(all, &given))
+}
+
+fn change_attributes(storage: &Storage, group: &str, change: impl FnOnce(&mut Value) -> Result<()>) -> Result<()> {
+    let (group, format) = writable_group(storage, group)?;
+    if format == Format::V2 {
+        documents::forget_v2(storage, group)?;
+    }
+    documents::change(storage, group, documents::of_attributes(format), V2_GROUP, |document| {
+        if format == Format::V3 {
+            documents::take_consolidated(document);
+        }
+        change(documents::attributes_mut(document, format)?)
+    })
+}
+
+/// The name of a group without slashes around it, and its version of Zarr.
+fn writable_group<'n>(storage: &Storage, group: &'n str) -> Result<(&'n str, Format)> {
+    if !storage.is_writable() || storage.file_name().is_some() {
+        return Err(ErrorKind::ReadOnly.into());
+    }
+    let group = group.trim_matches('/');
+    if !group.is_empty() {
+        check_name(group).map_err(|error| error.in_object(group))?;
+    }
+    let v3 = zarr::document(storage, group, V3).map_err(|error| error.in_object(group))?;
+    let is_v3 = v3.is_some_and(|v3| v3.get("node_type").and_then(Value::as_str) == Some("group"));
+    match is_v3 || documents::is_there(storage, group, V2_GROUP)? {
+        true => Ok((group, if is_v3 { Format::V3 } else { Format::V2 })),
+        false => Err(Error::from(ErrorKind::NotFound("group")).in_object(about(group))),
+    }
+}
+
+/// How messages call a group.
+fn about(group: &str) -> &str {
+    if group.is_empty() { "the storage" } else { group }
+}
+
+/// Puts the metadata of all arrays and groups in a group into the group's own, as zarr-python does, so that a reader
+/// finds all of them with one request. What groups further down have consolidated is not believed, and stays. Whatever
+/// changes the metadata through this library removes them again; nobody has to have them.
+///
+/// # Errors
+/// `NotFound` if there is no such group; `Metadata` for a document that is no JSON; `Unsupported` if the storage cannot
+/// list its objects; `ReadOnly`, `OutOfMemory`, and those of the storage.
+pub fn consolidate(storage: &Storage, group: &str) -> Result<()> {
+    let (group, format) = writable_group(storage, group)?;
+    let mut found = Value::Object(Vec::new());
+    list::walk(storage, group, true, false, &mut |node| {
+        let name = node.name();
+        let path = name.strip_prefix(group).unwrap_or(name).trim_matches('/');
+        let which: &[&'static str] = match format {
+            Format::V3 if path.is_empty() => &[],
+            Format::V3 => &[V3],
+            Format::V2 => &[V2_GROUP, V2_ARRAY, V2_ATTRIBUTES],
+        };
+        for &which in which {
+            let read = zarr::document(storage, name, which).map_err(|error| error.in_object(name))?;
+            let Some(mut document) = read else { continue };
+            if format == Format::V3 {
+                documents::take_consolidated(&mut document);
+                found.push(path, document)?;
+            } else {
+                found.push(&documents::below(path, which)?, document)?;
+            }
+        }
+        Ok(())
+    })?;
+    if format == Format::V2 {
+        let all = Value::object([("zarr_consolidated_format", Value::number(1)?), ("metadata", found)])?;
+        return documents::write(storage, group, V2_CONSOLIDATED, &json::indented(&all)?);
+    }
+    let Some(mut document) = zarr::document(storage, group, V3)? else {
+        return Err(Error::from(ErrorKind::NotFound("group")).in_object(about(group)));
+    };
+    documents::take_consolidated(&mut document);
+    let all = [("kind", Value::text("inline")?), ("must_understand", Value::Bool(false)), ("metadata", found)];
+    document.push(V3_CONSOLIDATED, Value::object(all)?)?;
+    documents::write(storage, group, V3, &json::indented(&document)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::array::list;
-    use crate::object::{Memory, read_whole};
+    use crate::object::read_whole;
+    use crate::{Array, Description, ElementType};
 
     #[test]
     fn groups_have_their_attributes_and_those_above() {
@@ -71,7 +215,7 @@ mod tests {
             assert!(nodes[2].attributes_json().contains(r#""nested":{"a":[1]}"#), "{}", nodes[2].attributes_json());
             assert!(nodes[2].attributes_json().contains("_nczarr_attr") == is_kept);
             let there = create_group(&storage, "a", format, "", &[]).unwrap_err();
-            assert_eq!((there.kind(), there.about()), (ErrorKind::NotOverwritten, "a"));
+            assert_eq!((there.kind(), there.about()), (ErrorKind::Exists, "a"));
         }
     }
 
@@ -87,5 +231,68 @@ mod tests {
         assert_eq!(text, b"{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {}\n}\n");
         let other = create_group(&storage, "v2", ArrayFormat::ZarrV2, "", &[]).unwrap_err();
         assert!(other.to_string().contains("another version"), "{other}");
+    }
+
+    fn text(storage: &Storage, name: &str) -> Option<String> {
+        read_whole(&**storage, name, 10000).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn attributes_change_and_what_is_consolidated_goes() {
+        for (format, consolidated) in [(ArrayFormat::ZarrV2, ".zmetadata"), (ArrayFormat::ZarrV3, "zarr.json")] {
+            let storage = Storage::new(Memory::new()).unwrap();
+            create_group(&storage, "a/b", format, r#"{"x":1}"#, &[]).unwrap();
+            let four = Description::new(&[4], ElementType::Int).with_format(format);
+            Array::create_in(&storage, "a/b/c", &four).unwrap();
+            assert_eq!(format_above(&storage, "a/b/d").unwrap(), format);
+            let tells = |group: &str, what: &str| {
+                let name = documents::below(group, consolidated).unwrap();
+                text(&storage, &name).is_some_and(|text| text.contains(what))
+            };
+            consolidate(&storage, "").unwrap();
+            consolidate(&storage, "/a/b/").unwrap();
+            assert!(tells("", "\"a/b/c") && tells("a/b", "\"c") && !tells("a", "\"b"));
+            // Once more, of what is stored and not of what was consolidated.
+            consolidate(&storage, "").unwrap();
+            let num_documents = if format == ArrayFormat::ZarrV2 { 2 } else { 1 };
+            assert_eq!(text(&storage, consolidated).unwrap().matches("\"a/b/c").count(), num_documents);
+            set_group_attributes_json(&storage, "a/b", r#"{"y":{"z":[null]}}"#).unwrap();
+            assert!(!tells("", "a/b/c") && !tells("a/b", "\"c"));
+            set_group_attribute(&storage, "a/b", "w", 5i32.to_string().as_str()).unwrap();
+            remove_group_attribute(&storage, "a/b", "x").unwrap();
+            let mut json = String::new();
+            list::one_node(&storage, "a/b", &mut |node| {
+                json = node.attributes_json().to_owned();
+                assert!(
+                    node.is_group()
+                        && node.format() == if format == ArrayFormat::ZarrV2 { "Zarr v2" } else { "Zarr v3" }
+                );
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(json, r#"{"y":{"z":[null]},"w":"5"}"#);
+            let gone = remove_group_attribute(&storage, "a/b", "x").unwrap_err();
+            assert_eq!((gone.kind(), gone.about()), (ErrorKind::NoAttribute, "x"));
+            for group in ["a/b/c", "a/none", "zarr.json"] {
+                let error = set_group_attributes_json(&storage, group, "{}").unwrap_err();
+                assert_eq!((error.kind(), error.about()), (ErrorKind::NotFound("group"), group));
+            }
+            assert!(matches!(
+                set_group_attributes_json(&storage, "", "[]").unwrap_err().kind(),
+                ErrorKind::Metadata(_)
+            ));
+            assert!(set_group_attributes_json(&storage, "", r#"{"_nczarr_attr":1}"#).is_err());
+        }
+    }
+
+    #[test]
+    fn a_document_that_is_no_json_is_not_consolidated() {
+        let storage = Storage::new(Memory::new()).unwrap();
+        create_group(&storage, "", ArrayFormat::ZarrV3, "", &[]).unwrap();
+        storage.write("a/zarr.json", b"{").unwrap();
+        let error = consolidate(&storage, "").unwrap_err();
+        assert!(error.to_string().starts_with("a: "), "{error}");
+        assert!(!text(&storage, "zarr.json").unwrap().contains("consolidated"));
+        assert_eq!(consolidate(&storage, "a/b").unwrap_err().kind(), ErrorKind::NotFound("group"));
     }
 }

@@ -7,7 +7,7 @@ use crate::dataset::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{ByName, Value};
 use crate::object::{Entry, Storage, check_name};
-use crate::zarr;
+use crate::zarr::{self, Format};
 
 /// Lists a group of a storage; an empty name is the storage itself. The group comes first, then its members by name. If
 /// `recursive`, the members of each group follow it. For an array, only the array itself is listed.
@@ -38,13 +38,59 @@ pub fn list_each(
     recursive: bool,
     one: &mut dyn FnMut(Node) -> Result<()>,
 ) -> Result<()> {
+    walk(storage, group, recursive, true, one)
+}
+
+/// Calls `one` for the group or array of a name alone; an empty name is the storage itself.
+pub fn one_node(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+    if storage.file_name().is_none() {
+        return alone(storage, clean_name(name)?, one);
+    }
+    // What is in the file after its first node ends the listing.
+    let mut told = None;
+    let listed = list_each(storage, name, false, &mut |node| {
+        told = Some(one(node));
+        Err(ErrorKind::Internal.into())
+    });
+    told.unwrap_or(listed)
+}
+
+fn alone(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+    match node(storage, name).map_err(|error| if name.is_empty() { error } else { error.in_object(name) })? {
+        Some(node) => one(node),
+        None => Err(no_node(name)),
+    }
+}
+
+/// A name without slashes around it, if objects can have it.
+fn clean_name(name: &str) -> Result<&str> {
+    let name = name.trim_matches('/');
+    if !name.is_empty() {
+        check_name(name).map_err(|error| error.in_object(name))?;
+    }
+    Ok(name)
+}
+
+/// That there is neither a group nor an array.
+fn no_node(name: &str) -> Error {
+    match name {
+        "" => ErrorKind::UnknownFormat.into(),
+        _ => Error::from(ErrorKind::NotFound("group")).in_object(name),
+    }
+}
+
+/// As [`each`]. `believes` says whether consolidated metadata may tell what is in a group.
+pub(super) fn walk(
+    storage: &Storage,
+    group: &str,
+    recursive: bool,
+    believes: bool,
+    one: &mut dyn FnMut(Node) -> Result<()>,
+) -> Result<()> {
     if let Some(file) = storage.file_name() {
         return file::list(storage, file, group, recursive, one);
     }
-    let group = group.trim_matches('/');
-    if !group.is_empty() {
-        check_name(group).map_err(|error| error.in_object(group))?;
-    }
+    let group = clean_name(group)?;
     let mut members = Members::default();
     alloc::push(&mut members.names, (alloc::text(group)?, false))?;
     let mut is_first = true;
@@ -67,16 +113,16 @@ pub fn list_each(
                 let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
                 // One request tells of all members what would take one for each.
-                let is_told = is_entered && storage.flight().is_some() && consolidated(storage, &name, recursive, one)?;
+                let is_flying = believes && storage.flight().is_some();
+                let is_told = is_entered && is_flying && consolidated(storage, &name, recursive, one)?;
                 if is_entered && !is_told && members.is_new(location)? && !members.add(storage, &name, is_linked)? {
-                    let is_told = storage.flight().is_none() && consolidated(storage, &name, recursive, one)?;
+                    let is_told = believes && !is_flying && consolidated(storage, &name, recursive, one)?;
                     if !is_told {
                         return Err(untold(&name));
                     }
                 }
             }
-            (None, _) if is_first && name.is_empty() => return Err(ErrorKind::UnknownFormat.into()),
-            (None, _) if is_first => return Err(Error::from(ErrorKind::NotFound("group")).in_object(&name)),
+            (None, _) if is_first => return Err(no_node(&name)),
             (None, _) => {}
         }
         is_first = false;
@@ -91,7 +137,7 @@ fn node(storage: &Storage, name: &str) -> Result<Option<Node>> {
     match node {
         Ok(Some(zarr::Node::Array(metadata))) => return zarr::array_node(storage, name, Ok(*metadata)).map(Some),
         Ok(Some(zarr::Node::Group(group))) => {
-            return zarr::group_node(name, &group.attributes, group.attributes_error).map(Some);
+            return zarr::group_node(name, Format::V3.name(false), &group.attributes, group.attributes_error).map(Some);
         }
         Err(error) => return zarr::array_node(storage, name, Err(error)).map(Some),
         Ok(None) => {}
@@ -101,7 +147,8 @@ fn node(storage: &Storage, name: &str) -> Result<Option<Node>> {
     }
     let Some(group) = zarr::document(storage, name, V2_GROUP)? else { return Ok(None) };
     let group = zarr::group_v2_of_values(&group, zarr::document(storage, name, V2_ATTRIBUTES))?;
-    zarr::group_node(name, &group.attributes, group.attributes_error).map(Some)
+    let format = Format::V2.name(group.is_nczarr);
+    zarr::group_node(name, format, &group.attributes, group.attributes_error).map(Some)
 }
 
 /// Whether a name leads to the storage itself or a group that it is below, for that is where it is.
@@ -170,7 +217,7 @@ fn consolidated(
                 let name = below(group, path)?;
                 let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
                 one(if is_group {
-                    group_node(&name, document.get("attributes"))?
+                    group_node(&name, Format::V3, document.get("attributes"))?
                 } else {
                     zarr::array_node(storage, &name, zarr::v3_of_value(document, storage.codecs()))?
                 })?;
@@ -187,7 +234,7 @@ fn consolidated(
             let name = below(group, path)?;
             match which {
                 V2_ARRAY => one(zarr::array_node(storage, &name, array_v2(storage, value, attributes))?)?,
-                V2_GROUP => one(group_node(&name, attributes)?)?,
+                V2_GROUP => one(group_node(&name, Format::V2, attributes)?)?,
                 _ => {}
             }
         }
@@ -204,10 +251,11 @@ fn untold(group: &str) -> Error {
 }
 
 /// A group of which consolidated metadata tell.
-fn group_node(name: &str, attributes: Option<&Value>) -> Result<Node> {
+fn group_node(name: &str, format: Format, attributes: Option<&Value>) -> Result<Node> {
     let error = attributes.filter(|all| **all != Value::Null).and_then(|all| zarr::check_attributes(all).err());
     let attributes = attributes.filter(|_| error.is_none());
-    zarr::group_node(name, attributes.unwrap_or(&Value::Null), error.map(|error| error.in_object(V2_ATTRIBUTES)))
+    let (format, error) = (format.name(false), error.map(|error| error.in_object(V2_ATTRIBUTES)));
+    zarr::group_node(name, format, attributes.unwrap_or(&Value::Null), error)
 }
 
 /// An array of which consolidated metadata of Zarr v2 tell.

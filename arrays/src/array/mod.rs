@@ -8,7 +8,7 @@
 //!   keys.rs         the chunks that are stored, by the names of their objects
 //!   create.rs       writing the documents of a new array
 //!   contents.rs     what an array or group that is overwritten consists of
-//!   group.rs        groups that are created
+//!   group.rs        groups: created, changed, consolidated
 //!   nczarr.rs       netCDF-C's own metadata of groups
 //!   resize.rs       removing what another shape cuts off
 //!   list.rs         what is in a group
@@ -39,7 +39,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
-use crate::object::{Memory, Storage};
+use crate::object::{Memory, Storage, check_name};
 use crate::plan::Plan;
 use crate::store::{ChunkLocation, ChunkStore};
 use crate::strings;
@@ -49,8 +49,9 @@ use crate::zarr::{self, AttributeValue, Format, Metadata};
 
 use backing::Stored;
 pub use description::{ArrayFormat, Description};
-pub use group::create_group;
-pub use list::{list, list_each};
+pub use group::{change_attribute as change_group_attribute, create_group_at, format_above};
+pub use group::{consolidate, create_group, remove_group_attribute, set_group_attribute, set_group_attributes_json};
+pub use list::{list, list_each, one_node};
 pub use locate::{create_storage, is_url, open_storage};
 pub use nczarr::write_netcdf_groups;
 
@@ -182,6 +183,38 @@ impl Array {
         Ok(made)
     }
 
+    /// Opens an array whose metadata are already there: its document, `zarr.json` or `.zarray`, as a text. Where the
+    /// document comes from is up to the caller: consolidated metadata, a catalogue, another program that has the array
+    /// open. The storage is asked for chunks only. The document of Zarr v2 has no attributes, so the array has none.
+    ///
+    /// What changes the array's metadata afterwards, and [`refresh`](Self::refresh), read those that are stored.
+    ///
+    /// ```
+    /// # use nczchunk::{Access, Array, Hyperslab, object::{Memory, ObjectStore, Storage}};
+    /// let storage = Storage::new(Memory::new())?;
+    /// storage.write("a/0", &[1, 2, 3])?;
+    /// let document = r#"{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0,
+    ///     "order": "C", "compressor": null, "filters": null}"#;
+    /// let array = Array::open_document(&storage, "a", document, Access::Read)?;
+    /// assert_eq!(array.read::<u8>(&Hyperslab::all())?, [1, 2, 3]);
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NotAnArray` for the document of a group; `Metadata`, `Unsupported`, `Codec` and `ElementType` for what it says;
+    /// `Argument` for a name that no array can have; `ReadOnly`, `OutOfMemory`.
+    pub fn open_document(storage: &Storage, name: &str, document: &str, access: Access) -> Result<Array> {
+        if access == Access::Write && !storage.is_writable() || storage.file_name().is_some() {
+            return Err(ErrorKind::ReadOnly.into());
+        }
+        let name = name.trim_matches('/');
+        if !name.is_empty() {
+            check_name(name)?;
+        }
+        let document = json::read_within(document.as_bytes(), storage.memory_limits().metadata())?;
+        Array::of_zarr(storage, name, access, zarr::array_of_document(document, storage.codecs())?)
+    }
+
     fn of_zarr(storage: &Storage, name: &str, access: Access, metadata: Metadata) -> Result<Array> {
         let opened = zarr::opened(&metadata, storage, &documents::below(name, "")?)?;
         Array::of(storage, name, access, opened, Stored::Zarr(alloc::try_box(metadata)?))
@@ -279,7 +312,7 @@ impl Array {
             opened.store = store;
             cut?;
         }
-        documents::change(storage, name, array_document(metadata.format), |array| {
+        documents::change(storage, name, array_document(metadata.format), documents::V2_ARRAY, |array| {
             array.set("shape", Value::numbers(shape)?)
         })?;
         (opened.variable, metadata.shape) = (variable, new_shape);
@@ -345,11 +378,7 @@ impl Array {
         value: Option<AttributeValue<'_>>,
         make: impl FnOnce(&Attributes) -> Result<T>,
     ) -> Result<T> {
-        self.change_attributes(make, |attributes| match value {
-            Some(value) => zarr::set_attribute(attributes, name, value),
-            None if zarr::remove_attribute(attributes, name) => Ok(()),
-            None => Err(Error::from(ErrorKind::NoAttribute).in_object(name)),
-        })
+        self.change_attributes(make, |attributes| documents::change_attribute(attributes, name, value))
     }
 
     fn change_attributes<T>(
@@ -363,16 +392,9 @@ impl Array {
         };
         let element = metadata.element;
         let mut changed = None;
-        let (which, is_v3) = match metadata.format {
-            Format::V2 => (documents::V2_ATTRIBUTES, false),
-            Format::V3 => (documents::V3, true),
-        };
-        documents::change(storage, name, which, |document| {
-            if is_v3 && document.get("attributes").is_none_or(|attributes| *attributes == Value::Null) {
-                document.set("attributes", Value::Object(Vec::new()))?;
-            }
-            let attributes = if is_v3 { document.get_mut("attributes").ok_or(ErrorKind::Internal)? } else { document };
-            zarr::check_attributes(attributes)?;
+        let format = metadata.format;
+        documents::change(storage, name, documents::of_attributes(format), documents::V2_ARRAY, |document| {
+            let attributes = documents::attributes_mut(document, format)?;
             change(attributes)?;
             let copy = attributes.copied()?;
             let attributes = zarr::attributes(&copy, Some(element))?;

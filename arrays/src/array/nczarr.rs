@@ -1,6 +1,6 @@
 //! netCDF-C's own metadata of groups: which dimensions, arrays and groups each has.
 
-use super::documents::{self, V2_ATTRIBUTES};
+use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_GROUP};
 use super::list;
 use crate::alloc;
 use crate::dataset::Node;
@@ -45,7 +45,9 @@ pub fn write_netcdf_groups(storage: &Storage, is_unlimited: &dyn Fn(&str, usize)
             let slash = if group.is_empty() { "" } else { "/" };
             alloc::push(&mut references, Value::text_of(format_args!("/{group}{slash}{name}"))?)?;
         }
-        documents::change(storage, array.name(), V2_ATTRIBUTES, |all| zarr::set_netcdf_array(all, references))?;
+        documents::change(storage, array.name(), V2_ATTRIBUTES, V2_ARRAY, |all| {
+            zarr::set_netcdf_array(all, references)
+        })?;
     }
     for group in nodes.iter().filter(|node| node.is_group()) {
         let own = dimensions.iter().filter(|(of, _)| *of == group.name()).map(|(_, dimension)| dimension);
@@ -53,11 +55,11 @@ pub fn write_netcdf_groups(storage: &Storage, is_unlimited: &dyn Fn(&str, usize)
             let all = nodes.iter().filter(move |node| !node.name().is_empty() && group_of(node) == group.name());
             all.filter(move |node| node.is_group() == is_group).map(last_part)
         };
-        documents::change(storage, group.name(), V2_ATTRIBUTES, |all| {
+        documents::change(storage, group.name(), V2_ATTRIBUTES, V2_GROUP, |all| {
             zarr::set_netcdf_group(all, own, members(false), members(true))
         })?;
     }
-    documents::change(storage, "", V2_ATTRIBUTES, zarr::set_netcdf_superblock)
+    documents::change(storage, "", V2_ATTRIBUTES, V2_GROUP, zarr::set_netcdf_superblock)
 }
 
 /// The group that a dimension of an array belongs to, which is added to it if it is new.

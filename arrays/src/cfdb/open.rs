@@ -56,7 +56,7 @@ impl File {
         if let (Some(text), None) = (self.metadata.reference_system(), all.get("crs")) {
             all.push("crs", Value::text(text)?)?;
         }
-        zarr::group_node("", &all, error)
+        zarr::group_node("", "", &all, error)
     }
 
     fn array(&self, name: &str) -> Result<Node> {

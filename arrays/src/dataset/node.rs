@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Node {
     name: String,
     attributes: Attributes,
+    format: &'static str,
     what: What,
 }
 
@@ -42,6 +43,12 @@ impl Node {
     /// Whether it is a group.
     pub fn is_group(&self) -> bool {
         matches!(self.what, What::Group)
+    }
+
+    /// The name of the storage format, as [`Array::format`](crate::Array::format) returns it; empty if the node cannot
+    /// be opened.
+    pub fn format(&self) -> &'static str {
+        self.format
     }
 
     /// The error with which it cannot be opened, if its metadata show that. Then nothing else about it is known.
@@ -99,7 +106,13 @@ impl Node {
     }
 
     pub(crate) fn of_group(name: &str, attributes: Attributes) -> Result<Self> {
-        Ok(Node { name: alloc::text(name)?, attributes, what: What::Group })
+        Ok(Node { name: alloc::text(name)?, attributes, format: "", what: What::Group })
+    }
+
+    /// The same, of this format if it can be opened.
+    pub(crate) fn with_format(mut self, format: &'static str) -> Self {
+        self.format = if self.error().is_none() { format } else { "" };
+        self
     }
 
     /// An array of this name and what is said of it, or why it cannot be opened.
@@ -115,13 +128,13 @@ impl Node {
     }
 
     pub(crate) fn of_array(name: &str, attributes: Attributes, array: NodeArray) -> Result<Self> {
-        Ok(Node { name: alloc::text(name)?, attributes, what: What::Array(alloc::try_box(array)?) })
+        Ok(Node { name: alloc::text(name)?, attributes, format: "", what: What::Array(alloc::try_box(array)?) })
     }
 
     /// Something that cannot be opened, and why.
     pub(crate) fn unreadable(name: &str, error: Error) -> Result<Self> {
         let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")?, error: None };
-        Ok(Node { name: alloc::text(name)?, attributes, what: What::Unreadable(error) })
+        Ok(Node { name: alloc::text(name)?, attributes, format: "", what: What::Unreadable(error) })
     }
 }
 

@@ -7,6 +7,17 @@ pub(crate) enum Format {
     V3,
 }
 
+impl Format {
+    /// The format of arrays and groups, in words.
+    pub(crate) fn name(self, is_nczarr: bool) -> &'static str {
+        match self {
+            Format::V3 => "Zarr v3",
+            Format::V2 if is_nczarr => "NCZarr",
+            Format::V2 => "Zarr v2",
+        }
+    }
+}
+
 /// The documents of arrays and groups, in all versions of Zarr and NCZarr.
 pub(crate) const DOCUMENTS: [&str; 10] = [
     "zarr.json",

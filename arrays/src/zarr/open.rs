@@ -7,6 +7,7 @@ use super::nczarr;
 use super::separator;
 use super::v2::v2_of_values;
 use crate::buffer::Buffer;
+use crate::codec::CodecRegistry;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::object::{ByteRange, Name, Storage, check_name, read_text};
@@ -34,6 +35,20 @@ pub(crate) fn open(storage: &Storage, name: &str) -> Result<Metadata> {
     if metadata.is_nczarr {
         mark_unlimited(&mut metadata, storage, name)?;
     }
+    Ok(metadata)
+}
+
+/// The metadata of an array whose document this is: `zarr.json` or `.zarray`.
+pub(crate) fn array_of_document(document: Value, own: &CodecRegistry) -> Result<Metadata> {
+    let metadata = if document.get("zarr_format").and_then(Value::as_usize) == Some(2) {
+        v2_of_values(&document, None, own)?
+    } else {
+        match node_v3_of_value(document, own)? {
+            Node::Array(metadata) => *metadata,
+            Node::Group(_) => return Err(ErrorKind::NotAnArray.into()),
+        }
+    };
+    metadata.check_codecs(own)?;
     Ok(metadata)
 }
 

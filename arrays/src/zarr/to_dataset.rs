@@ -27,20 +27,22 @@ pub(crate) fn opened(metadata: &Metadata, storage: &Storage, prefix: &str) -> Re
 /// # Errors
 /// Those that are not of what the metadata say, but of reading them.
 pub(crate) fn array_node(storage: &Storage, name: &str, metadata: Result<Metadata>) -> Result<Node> {
+    let mut format = "";
     let found = metadata.and_then(|mut metadata| {
+        format = metadata.format.name(metadata.is_nczarr);
         metadata.check_codecs(storage.codecs())?;
         let mut attributes = attributes(&metadata.attributes, Some(metadata.element))?;
         attributes.error = metadata.attributes_error.take();
         Ok((attributes, array(metadata)))
     });
-    Node::found(name, found)
+    Ok(Node::found(name, found)?.with_format(format))
 }
 
-/// A group of this name with these attributes, or why they cannot be read.
-pub(crate) fn group_node(name: &str, all: &Value, error: Option<Error>) -> Result<Node> {
+/// A group of this name and format with these attributes, or why they cannot be read.
+pub(crate) fn group_node(name: &str, format: &'static str, all: &Value, error: Option<Error>) -> Result<Node> {
     let mut attributes = attributes(all, None)?;
     attributes.error = error;
-    Node::of_group(name, attributes)
+    Ok(Node::of_group(name, attributes)?.with_format(format))
 }
 
 /// What the metadata say. A scalar of netCDF-C's is shown without dimensions.

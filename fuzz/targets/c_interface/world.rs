@@ -7,8 +7,8 @@ use std::ptr;
 use nczchunk::Projection;
 use nczchunk_c::{
     array::*, array_objects::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*, context::*, copy::*,
-    create::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, plan::*, progress::*, projection::*,
-    read::*, status::*, storage::*, store::*, var::*, version::*, write::*,
+    create::*, group::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, plan::*, progress::*,
+    projection::*, read::*, status::*, storage::*, store::*, var::*, version::*, write::*,
 };
 use nczchunk_fuzz::{Input, LARGEST_CHUNK};
 
@@ -27,6 +27,11 @@ const ENTRIES: usize = 8;
 
 const NAMES: [&CStr; 12] =
     [c"x", c"", c"a/x", c"zstd", c"float32", c"string", c"own", c"..", c"units", c"gzip", c"\xff", c"datetime64[s]"];
+
+/// The metadata of an array that need not be stored.
+const DOCUMENT: &CStr =
+    c"{\"zarr_format\":2,\"shape\":[7],\"chunks\":[3],\"dtype\":\"<i4\",\"fill_value\":1,\"order\":\"C\",
+    \"compressor\":null,\"filters\":null}";
 
 /// All objects, each NULL or alive.
 pub struct World {
@@ -191,7 +196,7 @@ impl World {
     /// Some call.
     pub fn call(&mut self, input: &mut Input<'_>) {
         let slot = input.between(0, SLOTS - 1);
-        match input.between(0, 15) {
+        match input.between(0, 16) {
             0 => self.make_var(input, slot),
             1 => self.change_var(input),
             2 => self.make_store(input, slot),
@@ -206,6 +211,7 @@ impl World {
             12 => self.change_array(input),
             13 => self.list(input),
             14 => self.odometer(input, slot),
+            15 => self.group(input),
             _ => self.compute(input),
         }
     }
@@ -777,8 +783,44 @@ impl World {
                     self.arrays[slot] = ptr::null_mut();
                     let (storage, name, mode) =
                         (input.choice(&self.storages), name(input), input.between(0, 2) as c_int);
-                    check(nczchunk_array_open_in(storage, name, mode, &raw mut self.arrays[slot], context));
+                    if input.byte() < 200 {
+                        check(nczchunk_array_open_in(storage, name, mode, &raw mut self.arrays[slot], context));
+                    } else {
+                        let document = [DOCUMENT, c"{\"zarr_format\":3,\"node_type\":\"group\"}", c"{"];
+                        let document = document[input.between(0, 2)].as_ptr();
+                        let document = or_null(input, document);
+                        let array = &raw mut self.arrays[slot];
+                        check(nczchunk_array_open_document(storage, name, document, mode, array, context));
+                    }
                 }
+            }
+        }
+    }
+
+    /// Groups of storages in memory and of callbacks.
+    fn group(&mut self, input: &mut Input<'_>) {
+        let (storage, context) = (input.choice(&self.storages), self.context(input));
+        let group = name(input);
+        let json = [c"{\"a\":{\"b\":[true,null]}}", c"{\"\":1}", c"[]", c"{"][input.between(0, 3)].as_ptr();
+        let json = or_null(input, json);
+        unsafe {
+            match input.between(0, 4) {
+                0 => {
+                    let format = input.between(0, 4);
+                    check(nczchunk_group_create_in(storage, group, format, json, context));
+                    // Where nothing can be.
+                    let status = nczchunk_group_create(c"/dev/null/none".as_ptr(), group, format, json, context);
+                    assert_ne!(check(status), 0);
+                }
+                1 => _ = check(nczchunk_group_set_attributes_json(storage, group, json, context)),
+                2 => {
+                    let values = [0x2020_2020_2020_2020_u64; 4];
+                    let (kind, num) = (input.between(0, 11) as c_int, input.between(0, 4));
+                    let (name, values) = (name(input), or_null(input, values.as_ptr().cast()));
+                    check(nczchunk_group_set_attribute(storage, group, name, kind, num, values, context));
+                }
+                3 => _ = check(nczchunk_group_remove_attribute(storage, group, name(input), context)),
+                _ => _ = check(nczchunk_group_consolidate(storage, group, context)),
             }
         }
     }
@@ -803,6 +845,7 @@ impl World {
         unsafe {
             let function = (input.byte() < 250).then_some(found as _);
             check(nczchunk_list_in(storage, name(input), recursive, function, user, context));
+            check(nczchunk_list_node(storage, name(input), function, user, context));
             check(nczchunk_list(c"/dev/null/none".as_ptr(), ptr::null(), recursive, function, user, context));
         }
     }

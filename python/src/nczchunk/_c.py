@@ -23,7 +23,7 @@ READ, WRITE = 0, 1
 STORED = 1
 CHAR, STRING = 2, 12
 NCZARR, ZARR_V2, ZARR_V3 = 1, 2, 3
-NO_ATTRIBUTE, READ_ONLY, EXISTS, INVALID, NO_VARIABLE = -43, -37, -35, -36, -49
+NO_ATTRIBUTE, READ_ONLY, EXISTS, INVALID, NO_VARIABLE, NO_OBJECT = -43, -37, -35, -36, -49, -141
 SIZE_MAX = c_size_t(-1).value
 INT_MAX = 2 ** (8 * ctypes.sizeof(c_int) - 1) - 1
 
@@ -165,7 +165,8 @@ class Node(Structure):
                 ("message", c_char_p), ("type", c_size_t), ("type_name", c_char_p), ("rank", c_size_t),
                 ("shape", POINTER(c_size_t)), ("chunk_shape", POINTER(c_size_t)), ("shard_shape", POINTER(c_size_t)),
                 ("dimension_names", POINTER(c_char_p)), ("is_unlimited", POINTER(c_size_t)),
-                ("num_attributes", c_size_t), ("attributes_json", c_char_p), ("attributes", c_void_p)]
+                ("num_attributes", c_size_t), ("attributes_json", c_char_p), ("attributes", c_void_p),
+                ("attributes_status", c_ssize_t), ("attributes_message", c_char_p), ("format", c_char_p)]
 
 
 class Located(Structure):
@@ -220,6 +221,34 @@ def _checked(function):
     return call
 
 
+class ObjectRequest(ctypes.Structure):
+    """nczchunk_object_request, of which a callback sets fields."""
+
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("offset", c_uint64), ("from_end", c_size_t),
+                ("buffer", c_void_p), ("size", c_size_t), ("nbytes", c_size_t), ("object_size", c_uint64),
+                ("status", c_ssize_t), ("handle", c_void_p), ("version", c_uint64)]
+
+
+READ_CALLBACK = CFUNCTYPE(c_int, c_void_p, c_void_p)
+FOUND_NAME = CFUNCTYPE(c_int, c_void_p, c_char_p, c_int)
+LIST_CALLBACK = CFUNCTYPE(c_int, c_void_p, c_char_p, FOUND_NAME, c_void_p)
+WRITE_CALLBACK = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_size_t)
+REMOVE_CALLBACK = CFUNCTYPE(c_int, c_void_p, c_char_p)
+WAIT_CALLBACK = CFUNCTYPE(c_int, c_void_p, c_void_p)
+CANCEL_CALLBACK = CFUNCTYPE(None, c_void_p, c_void_p)
+DESTROY_CALLBACK = CFUNCTYPE(None, c_void_p)
+
+
+class StorageCallbacks(Structure):
+    """nczchunk_storage_callbacks."""
+
+    _fields_ = [("struct_size", c_size_t), ("user", c_void_p), ("read", READ_CALLBACK), ("list", LIST_CALLBACK),
+                ("write", WRITE_CALLBACK), ("remove", REMOVE_CALLBACK), ("destroy", DESTROY_CALLBACK),
+                ("concurrent", c_size_t), ("gap", c_size_t), ("start", READ_CALLBACK), ("wait", WAIT_CALLBACK),
+                ("cancel", CANCEL_CALLBACK), ("in_flight", c_size_t), ("bytes_in_flight", c_size_t),
+                ("largest", c_size_t), ("versions", c_size_t)]
+
+
 FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
 LOCATED = CFUNCTYPE(c_int, c_void_p, POINTER(Located))
 
@@ -238,6 +267,7 @@ _FUNCTIONS = [
     ("array_locate", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, LOCATED, _POINTER, _POINTER]),
     ("array_num_attributes", c_size_t, [_POINTER]),
     ("array_open", c_int, [c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
+    ("array_open_document", c_int, [_POINTER, c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_open_in", c_int, [_POINTER, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_read", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
     ("array_read_strings", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, POINTER(_POINTER), POINTER(c_size_t), _POINTER]),
@@ -264,10 +294,17 @@ _FUNCTIONS = [
     ("context_set_progress", c_int, [_POINTER, _POINTER, _POINTER]),
     ("context_set_threads", c_int, [_POINTER, c_size_t]),
     ("strings_free", None, [c_size_t, _POINTER]),
+    ("group_consolidate", c_int, [_POINTER, c_char_p, _POINTER]),
+    ("group_create", c_int, [c_char_p, c_char_p, c_size_t, c_char_p, _POINTER]),
+    ("group_create_in", c_int, [_POINTER, c_char_p, c_size_t, c_char_p, _POINTER]),
+    ("group_remove_attribute", c_int, [_POINTER, c_char_p, c_char_p, _POINTER]),
+    ("group_set_attributes_json", c_int, [_POINTER, c_char_p, c_char_p, _POINTER]),
     ("has_codec", c_int, [c_char_p]),
     ("list", c_int, [c_char_p, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
     ("list_in", c_int, [_POINTER, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
+    ("list_node", c_int, [_POINTER, c_char_p, FOUND, _POINTER, _POINTER]),
     ("node_attribute_at", c_int, [POINTER(Node), c_size_t, POINTER(Attribute), _POINTER]),
+    ("storage_new", c_int, [POINTER(StorageCallbacks), POINTER(_POINTER), _POINTER]),
     ("storage_open", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("storage_create", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("storage_create_zip", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),

@@ -20,6 +20,7 @@ from .fancy import BlockIndex, OrthogonalIndex, VectorizedIndex, advanced, writt
 from .handle import Handle
 from .index import Selection
 from .info import Info, of_array
+from .storage import kept, same_as_path, shown
 from .types import dtype_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from .limits import MemoryLimits
 
-Path = Union[str, bytes, "os.PathLike[Any]"]
+# Any stands for the storages of other packages, which need not be there.
+Path = Union[str, bytes, "os.PathLike[Any]", Any]
 MODES = {"r": _c.READ, "r+": _c.WRITE}
 
 # A call that transfers fewer bytes, touches fewer chunks and decodes no more bytes than a cache holds by default ends
@@ -56,7 +58,8 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     """Opens an array of Zarr v2 or v3 (with or without shards) or NCZarr in a directory or zip file, or a variable of a
     netCDF, HDF5 or cfdb file.
 
-    path: a directory, a zip file, or a file that holds arrays.
+    path: a directory, a zip file, or a file that holds arrays; or a storage: a file system or mapping of fsspec, a
+        store of obstore, or a store of zarr-python.
     name: the array's path below that, such as "ocean/sst", or its name in the file; empty if the path is the array.
     mode: "r" for reading, "r+" for reading and writing.
     threads: how many threads a read or write may use; by default the number of processors that the process may run on.
@@ -67,7 +70,8 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     check_options(threads, cache, memory_limits)
     pointer, encoded = c_void_p(), _c.text("name", name)
     try:
-        if memory_limits is None:
+        path = same_as_path(path)
+        if limits.is_plain(path, memory_limits):
             _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
         else:
             limits.within(memory_limits, c.storage_open, path, lambda storage: _c.call(
@@ -75,8 +79,8 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     except NotFound as error:
         raise error.about(f"{error}{_candidates(path, memory_limits)}") from None
     except NotPermitted as error:
-        raise error.about(f'{os.fsdecode(path)}: this is read-only: open it with mode="r"') from None
-    return Array(pointer, (os.fspath(path), name, mode, memory_limits), threads, cache)
+        raise error.about(f'{shown(path)}: this is read-only: open it with mode="r"') from None
+    return Array(pointer, (kept(path), name, mode, memory_limits), threads, cache)
 
 
 def _candidates(path, memory_limits):
@@ -291,8 +295,8 @@ class Array:
     def _check_writable(self):
         path, name, mode, _ = self._where
         if mode == "r":
-            where = os.path.join(os.fsdecode(path), name) if name else os.fsdecode(path)
-            raise NotPermitted(f'{where}: opened read-only: open it with mode="r+" to write', _c.READ_ONLY)
+            raise NotPermitted(f'{shown(path, name)}: opened read-only: open it with mode="r+" to write',
+                               _c.READ_ONLY)
 
     def _values(self, values, shape):
         """The values to write, as elements of the array in this shape."""
@@ -458,12 +462,15 @@ class Array:
         """The identity of the array for Dask: its path, its shape and type, and the time of the last change of its
         path. It does not change when chunks are written: after that, give computations another name."""
         path, name, _, _ = self._where
-        try:
-            status = os.stat(path)
-            version = status.st_ino, status.st_mtime_ns, status.st_size
-        except OSError:
-            version = None
-        return "nczchunk.Array", os.path.abspath(path), name, self.format, self.type_name, self.shape, version
+        version, where = None, shown(path)
+        if isinstance(path, (str, bytes)):
+            where = os.path.abspath(path)
+            try:
+                status = os.stat(path)
+                version = status.st_ino, status.st_mtime_ns, status.st_size
+            except OSError:
+                pass
+        return "nczchunk.Array", where, name, self.format, self.type_name, self.shape, version
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()

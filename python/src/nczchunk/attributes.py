@@ -162,11 +162,8 @@ class Attributes(MutableMapping[str, Any]):
             raise KeyError(name) from None
 
     def update(self, *given: Any, **named: Any) -> None:
-        """Sets several attributes at once, as dict.update() does. numpy's numbers become Python's."""
-        new = dict(*given, **named)
-        text = b"{%s}" % b", ".join(
-            as_json(name, check_name(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
-        self._change(c.array_set_attributes_json, text)
+        """Sets several attributes at once, as dict's update() does. Numbers of numpy's become Python's."""
+        self._change(c.array_set_attributes_json, members_as_json(dict(*given, **named)))
 
     def __repr__(self) -> str:
         return repr(self._all())
@@ -183,6 +180,12 @@ class Attributes(MutableMapping[str, Any]):
     def as_json(self) -> str:
         """All attributes as a JSON object in a string."""
         return self._array._handle.share(c.array_attributes_json).decode()
+
+
+def members_as_json(new):
+    """Attributes as the text of a JSON object."""
+    return b"{%s}" % b", ".join(
+        as_json(name, check_name(name)) + b": " + as_json(f"attrs[{name!r}]", value) for name, value in new.items())
 
 
 def check_name(name):

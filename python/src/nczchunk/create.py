@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_void_p
@@ -17,6 +16,7 @@ from .array import Array, check_options
 from .attributes import as_json, as_numbers
 from .errors import Exists
 from .handle import Handle
+from .storage import kept, same_as_path, shown
 from .types import dtype_of, type_name_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
            cache: Cache | EllipsisType | None = ..., memory_limits: MemoryLimits | None = None) -> Array:
     """Creates an array and opens it for reading and writing.
 
-    path, name: a directory, and the path of the new array below it; or a NewZip instead of a directory.
+    path, name: a directory, and the path of the new array below it; or a NewZip, or a storage, as for open().
     shape, chunks, shards: the lengths for each dimension. Chunks are about 16 MiB by default. Without shards each chunk
         is a file. Where the chunks along a dimension differ, chunks has a list of all their lengths for it, as in
         chunks=([31, 28, 31], 90): in "zarr3" without shards.
@@ -83,7 +83,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
     shape = _c.lengths("shape", shape)
     type_name = type_name_of(dtype)
     settings = _settings(codecs)
-    fill, kept = _fill_value(fill_value, type_name)
+    fill, kept_fill = _fill_value(fill_value, type_name)
     plain, typed, kept_attributes = _attributes({} if attrs is None else attrs)
     chunks, lists, counts = _lists(chunks, shape)
     description = _c.Description(
@@ -96,7 +96,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
         endian=_c.one_of("endian", _ENDIANS, endian), overwrite=bool(overwrite),
         chunk_lengths=lists, num_chunks=counts)
     pointer, encoded = c_void_p(), _c.text("name", name)
-    where = path
+    where = path = same_as_path(path)
 
     def create_in(storage):
         _c.call(c.array_create_in, storage, encoded, byref(description), byref(pointer))
@@ -107,18 +107,16 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
                 raise ValueError("memory_limits: expected None, because the NewZip has its own")
             where, memory_limits = path.path, path.memory_limits
             path._handle.share(create_in)
-        elif memory_limits is not None:
+        elif not limits.is_plain(path, memory_limits):
             limits.within(memory_limits, c.storage_create, path, create_in)
         else:
             _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
     except Exists as error:
         if overwrite:
             raise
-        found = os.path.join(os.fsdecode(where), name) if name else os.fsdecode(where)
-        raise error.about(f"{found}: an array or group exists here: pass overwrite=True to replace an array or a "
-                          f"group") from None
-    del kept, kept_attributes
-    return Array(pointer, (os.fspath(where), name, "r+", memory_limits), threads, cache)
+        raise error.about(f"{shown(where, name)}: an array or group exists here: pass overwrite=True to replace it") from None
+    del kept_fill, kept_attributes
+    return Array(pointer, (kept(where), name, "r+", memory_limits), threads, cache)
 
 
 def _lists(chunks, shape):

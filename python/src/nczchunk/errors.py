@@ -6,6 +6,7 @@ that does not exist is a ``FileNotFoundError``, an index beyond its dimension an
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class Corrupt(Error, ValueError):
     """Metadata or a chunk violate the rules of their format."""
 
 
+class StorageFailure(Error, OSError):
+    """A storage that is an object of Python, such as a store of zarr-python, has raised an exception: this error's
+    cause. The message names the object that was read or written."""
+
+
 class OutOfMemory(Error, MemoryError):
     """Out of memory, or above a memory limit."""
 
@@ -113,7 +119,33 @@ _BY_STATUS = {
 }
 
 
+# What was raised in callbacks, by the statuses that these have returned. A call fails with one of them at most; those
+# of its other threads are forgotten after some time.
+_raised: dict[int, tuple[str, BaseException]] = {}
+_FIRST, _KEPT, _numbers = -(1 << 30), 64, count()
+
+
+def remember(message: str, error: BaseException) -> int:
+    """The status with which a callback ends in which this was raised."""
+    status = _FIRST - next(_numbers) % (1 << 30)
+    _raised[status] = message, error
+    while len(_raised) > _KEPT:
+        try:
+            _raised.pop(next(iter(_raised)), None)
+        except (RuntimeError, StopIteration):  # another thread has changed it
+            break
+    return status
+
+
 def error_of(status: int, message: str, dimension: int | None = None, chunk: tuple[int, ...] | None = None) -> Error:
-    """The exception for a status."""
+    """The error that stands for a status."""
+    found = _raised.pop(status, None)
+    if found is not None:
+        message, cause = found
+        if not isinstance(cause, Exception):
+            raise cause  # such as KeyboardInterrupt
+        failure = StorageFailure(message, status, dimension, chunk)
+        failure.__cause__ = cause
+        return failure
     kind = _BY_STATUS.get(status, SystemFailure if status > 0 else Error)
     return kind(message, status, dimension, chunk)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
+from ctypes import byref
 from typing import NamedTuple
 
-from . import _c
+from . import _c, storage
 from ._c import c
-from .handle import Handle
 
 
 class _Limits(NamedTuple):
@@ -44,17 +43,21 @@ def check(given):
         raise TypeError(f"memory_limits: expected MemoryLimits or None, found {given!r}")
 
 
-def limit(storage, limits):
+def limit(pointer, limits):
     """Sets the limits of one of the library's storages, unless they are None."""
     if limits is not None:
         given = _c.MemoryLimits(**{name: value for name, value in limits._asdict().items() if value is not None})
-        _c.call(c.storage_set_memory_limits, storage, byref(given))
+        _c.call(c.storage_set_memory_limits, pointer, byref(given))
 
 
 def within(limits, find, path, function):
-    """Returns what function(storage) returns for the storage that find, a function of the library, finds at a path."""
-    pointer = c_void_p()
-    _c.call(find, _c.path_bytes("path", path), byref(pointer))
-    storage = Handle(pointer, c.storage_free, "the storage")
-    limit(pointer, limits)
-    return storage.share(function)
+    """Returns what function(storage) returns for the storage that find, a function of the library, finds at a path, or
+    for a storage of Python's."""
+    opened = storage.opened(path, find)
+    opened.share(lambda pointer: limit(pointer, limits))
+    return opened.share(function)
+
+
+def is_plain(path, limits):
+    """Whether the functions of the library that take a path will do."""
+    return limits is None and storage.is_path(path)

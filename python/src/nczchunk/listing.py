@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _c, limits
 from ._c import FOUND, c
 from .attributes import collect
+from .storage import same_as_path
 
 if TYPE_CHECKING:
     from .array import Path
@@ -19,6 +20,7 @@ class Node(NamedTuple):
     dtype: the name of an array's type, such as "float32"; shape, chunks, shards, dims: of an array.
     unlimited: which dimensions the metadata mark as unlimited.
     problem: why it cannot be opened, if that is known; else None.
+    format: as Array.format has it; empty if it cannot be opened.
     """
 
     name: str
@@ -31,33 +33,32 @@ class Node(NamedTuple):
     unlimited: tuple[bool, ...] | None
     attrs: dict[str, Any]
     problem: str | None
-
-
-def _is_netcdf(path):
-    """Whether a path is a netCDF classic file."""
-    try:
-        with open(_c.path_bytes("path", path), "rb") as file:
-            return file.read(3) == b"CDF"
-    except OSError:
-        return False
+    format: str
 
 
 def list_nodes(path: Path, group: str = "", *, recursive: bool = True,
                memory_limits: MemoryLimits | None = None) -> list[Node]:
     """Lists a group of a directory or zip file, or a file that holds arrays. The group itself comes first.
-    memory_limits: as for open()."""
+    path: also a storage, as for open(). memory_limits: as for open()."""
     limits.check(memory_limits)
-    is_netcdf = _is_netcdf(path)
-    return _each(path, group, recursive, memory_limits, lambda pointer: _node(pointer, is_netcdf))
+    return _each(path, group, recursive, memory_limits, _node)
+
+
+def one_node(path: Path, name: str, memory_limits: MemoryLimits | None) -> Node:
+    """A group or an array, without what is in it."""
+    encoded = _c.text("name", name)
+    [node] = _c.collect(FOUND, _node, lambda found, _: limits.within(
+        memory_limits, c.storage_open, path, lambda storage: _c.call(c.list_node, storage, encoded, found, None)))
+    return node
 
 
 def _each(path, group, recursive, memory_limits, made_of):
     """What made_of(pointer) makes of each node, as a list."""
-    encoded, arguments = _c.path_bytes("path", path), (_c.text("group", group), bool(recursive))
+    path, arguments = same_as_path(path), (_c.text("group", group), bool(recursive))
 
     def call(found, _):
-        if memory_limits is None:
-            _c.call(c.list, encoded, *arguments, found, None)
+        if limits.is_plain(path, memory_limits):
+            _c.call(c.list, _c.path_bytes("path", path), *arguments, found, None)
         else:
             limits.within(memory_limits, c.storage_open, path,
                           lambda storage: _c.call(c.list_in, storage, *arguments, found, None))
@@ -87,17 +88,18 @@ def array_names(path, memory_limits, most):
     return names, False
 
 
-def _node(pointer, is_netcdf):
+def _node(pointer):
     node = pointer.contents
     rank = range(node.rank)
     name = node.name.decode(errors="replace")
     attrs = collect(node.attributes_json, node.num_attributes,
-                    lambda i, one: _c.call(c.node_attribute_at, pointer, i, one), is_netcdf)
+                    lambda i, one: _c.call(c.node_attribute_at, pointer, i, one), node.format == b"netCDF classic")
     problem = node.message.decode(errors="replace") if node.status else None
+    format = node.format.decode()
     if node.is_group or node.status:
-        return Node(name, bool(node.is_group), None, None, None, None, None, None, attrs, problem)
+        return Node(name, bool(node.is_group), None, None, None, None, None, None, attrs, problem, format)
     shards = tuple(node.shard_shape[d] for d in rank) if node.shard_shape else None
     return Node(name, False, node.type_name.decode(), tuple(node.shape[d] for d in rank),
                 tuple(node.chunk_shape[d] for d in rank), shards,
                 tuple(node.dimension_names[d].decode(errors="replace") for d in rank),
-                tuple(bool(node.is_unlimited[d]) for d in rank), attrs, None)
+                tuple(bool(node.is_unlimited[d]) for d in rank), attrs, None, format)

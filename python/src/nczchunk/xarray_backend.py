@@ -14,6 +14,7 @@ from xarray.core import indexing
 from .array import open
 from .errors import Error
 from .listing import list_nodes
+from .storage import shown
 
 
 class _LazyArray(BackendArray):
@@ -49,7 +50,7 @@ class _Store(AbstractDataStore):
                                   f"drop_variables=[{name!r}]") from None
             dims = [given or f"{name}_{d}" for d, given in enumerate(array.dims)]
             self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
-            encoding = {"source": os.fspath(path), "dtype": array.dtype}
+            encoding = {"source": shown(path), "dtype": array.dtype}
             if all(array._regular):
                 encoding |= {"preferred_chunks": dict(zip(dims, array.chunks)), "chunks": array.chunks}
             else:

@@ -3,31 +3,34 @@ read and write by this library:
 
 >>> zarr.config.set({"codec_pipeline.path": "nczchunk.zarr.CodecPipeline"})    # doctest: +SKIP
 
-The library reads and writes arrays in a LocalStore that it can open: whole selections at a time, in its own threads
-(``threading.max_workers``), without the interpreter's lock. zarr-python's own pipeline does everything else: other
-stores, codecs and types that the library does not have, lists, masks and coordinates as an index, and chunks that are
-not to be stored because they hold only fill values. The logger "nczchunk.zarr" reports at the level DEBUG which arrays
-are left to zarr-python, and why.
+Arrays that the library can open are read and written by it: whole selections at a time, in threads of its own
+(``threading.max_workers``), without the interpreter's lock. It reads the files of a LocalStore itself, and asks other
+stores for the bytes of their objects as zarr-python does, ``async.concurrency`` at a time. Everything else is done by
+zarr-python's own pipeline: codecs and types that the library does not have, lists, masks and coordinates as an index,
+and chunks that are not to be stored because they hold nothing but fill values. The logger "nczchunk.zarr" says at the
+level DEBUG which arrays are left to zarr-python, and why.
 """
 
 import asyncio
-import builtins
 import json
 import logging
 import math
 import os
-import re
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import byref, c_void_p
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import zarr.abc.codec
+import zarr.storage
 from zarr.core.buffer import default_buffer_prototype
 from zarr.core.codec_pipeline import BatchedCodecPipeline, fill_value_or_default
 from zarr.core.config import config
 from zarr.storage import LocalStore, StorePath
 
-from .array import open
+from . import _c, storage
+from .array import MODES, Array
 from .errors import Error
 
 _log = logging.getLogger(__name__)
@@ -36,78 +39,107 @@ _log = logging.getLogger(__name__)
 _Result = getattr(zarr.abc.codec, "GetResult", None)
 
 
+# A chunk of so many bytes is read sooner than another thread begins to read it.
+_SMALL = 256 << 10
+_executors = []
+
+
+def _executor():
+    """Threads that wait for the library."""
+    try:
+        return _executors[0]
+    except IndexError:
+        _executors.append(ThreadPoolExecutor(32, "nczchunk"))
+        return _executors[0]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_executors.clear)
+
+
 class _NotOurs(Exception):
     """The reason why an array is left to zarr-python."""
 
 
 class _Opened:
-    """The array of a pipeline as the library has opened it, which is opened again when its metadata have changed."""
+    """The array of a pipeline as the library has opened it: by the metadata that zarr-python has of it."""
 
     def __init__(self, metadata, store):
         self._metadata, self._store = metadata, store
-        self._document = "zarr.json" if metadata.zarr_format == 3 else ".zarray"
-        # What the library has opened, or None, and which version of the metadata it was.
-        self._found = None, None
+        encoding = getattr(metadata, "chunk_key_encoding", None)
+        # The array and the loop for which it was opened, and of what name it is.
+        self._found = None, None, None
+        self._separator = metadata.dimension_separator if encoding is None else encoding.separator
+        self._is_v2 = encoding is None or encoding.name == "v2"
+        self._is_known = encoding is None or encoding.name in ("default", "v2")
+        self.is_at_hand = type(store) in (LocalStore, zarr.storage.MemoryStore, zarr.storage.ZipStore)
 
     def __reduce__(self):
         return _Opened, (self._metadata, self._store)
 
-    def array(self, name):
-        """The array of this name in the store."""
-        path = os.path.join(self._store.root, name, self._document)
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            raise _NotOurs(f"{path}: {error}") from None
-        version = path, status.st_mtime_ns, status.st_size, status.st_ino
-        found, of_version = self._found
-        if of_version != version:
+    def array(self, name, ends, loop):
+        """The array of this name in the store, so long that these numbers of chunks are in it. Its last chunks are
+        whole: what is behind the end of the array stays as it is, and the array may have become longer meanwhile."""
+        found, of_name, of_loop = self._found
+        if of_name != name or of_loop is not loop or found is not None and not all(map(int.__le__, ends, found[1])):
             try:
-                found = self._open(path, name)
+                found = self._open(name, ends, loop)
             except (Error, _NotOurs, KeyError, OSError, TypeError, ValueError) as error:
-                _log.debug("%s is left to zarr-python: %s", path, error)
+                _log.debug("%s is left to zarr-python: %s", name or self._store, error)
                 found = None
-            self._found = found, version
+            self._found = found, name, loop
         if found is None:
-            raise _NotOurs(path)
-        return found
+            raise _NotOurs(name or str(self._store))
+        return found[0]
 
-    def _open(self, path, name):
-        root = os.fspath(self._store.root)
-        with builtins.open(path, "rb") as file:
-            stored = type(self._metadata).from_dict(json.load(file))
-        told = self._told(self._metadata)
-        if "#" in root or self._told(stored) != told:
-            raise _NotOurs("its metadata differ from the stored metadata")
-        if told.get("chunk_grid", {"name": "regular"})["name"] != "regular":
+    def _open(self, name, ends, loop):
+        document = "zarr.json" if self._metadata.zarr_format == 3 else ".zarray"
+        text = self._metadata.to_buffer_dict(default_buffer_prototype())[document].to_bytes()
+        told = {key: value for key, value in json.loads(text).items()
+                if key not in ("attributes", "consolidated_metadata", "dimension_names")}
+        grid = told.get("chunk_grid", {"name": "regular"})
+        if grid["name"] != "regular":
             raise _NotOurs("its chunks do not all have the same shape")
-        array = open(root, name, "r" if self._store.read_only else "r+", cache=None)
+        chunks = told["chunks"] if document == ".zarray" else grid["configuration"]["chunk_shape"]
+        counts = [max(1, -(-length // chunk), 2 * end if end * chunk > length + chunk - 1 else 0)
+                  for length, chunk, end in zip(told["shape"], chunks, ends)]
+        told["shape"] = [count * chunk for count, chunk in zip(counts, chunks)]
+        mode = "r" if self._store.read_only else "r+"
+        path = os.fspath(self._store.root) if type(self._store) is LocalStore else self._store
+        opened, pointer = storage.opened(path, in_flight=config.get("async.concurrency") or 0, loop=loop), c_void_p()
+        arguments = _c.text("name", name), json.dumps(told).encode(), MODES[mode], byref(pointer)
+        opened.share(lambda where: _c.call(_c.c.array_open_document, where, *arguments))
+        array = Array(pointer, (path, name, mode, None), cache=None)
         dtype = self._metadata.dtype.to_native_dtype()
-        if array.format not in ("Zarr v2", "Zarr v3") or dtype.hasobject or array.dtype != dtype.newbyteorder("="):
-            raise _NotOurs(f"it is {array.format} with elements {array.dtype}, not {dtype}")
+        if dtype.hasobject or array.dtype != dtype.newbyteorder("="):
+            raise _NotOurs(f"its elements are {array.dtype}, not {dtype}")
         default = np.zeros((), array.dtype)
         given, ours = self._metadata.fill_value, array.fill_value
         given = self._metadata.dtype.default_scalar() if given is None else given
         if np.asarray(given, array.dtype).tobytes() != (default if ours is None else ours).tobytes():
             raise _NotOurs(f"its fill value is {ours} for nczchunk, but {given} for zarr-python")
-        return array
+        return array, counts
 
-    def _told(self, metadata):
-        """What metadata say, without what may change while an array is open."""
-        text = metadata.to_buffer_dict(default_buffer_prototype())[self._document].to_bytes()
-        return {key: value for key, value in json.loads(text).items()
-                if key not in ("shape", "attributes", "consolidated_metadata")}
-
-    def split(self, key):
-        """The name of the array in the store, and the indices of the chunk, that the key of a chunk says."""
+    def prefix(self, key):
+        """The name of the array in the store, and what the keys of its chunks begin with, by one of them."""
+        if not self._is_known:
+            raise _NotOurs("its chunks have names that are not known")
         rank = len(self._metadata.shape)
-        num_parts = self._metadata.encode_chunk_key((0,) * rank).count("/") + 1
-        parts = key.split("/")
-        name, own = "/".join(parts[:-num_parts]), "/".join(parts[-num_parts:])
-        indices = tuple(map(int, re.findall(r"\d+", own)))[:rank]
-        if self._metadata.encode_chunk_key(indices) != own:
+        num_parts = max(1, rank if self._separator == "/" else 1) if self._is_v2 else (
+            1 + rank if self._separator == "/" else 1)
+        name = "/".join(key.split("/")[:-num_parts])
+        letter = "" if self._is_v2 else "c" + self._separator * (rank > 0)
+        return name, f"{name}/{letter}" if name else letter
+
+    def indices(self, key, prefix):
+        """The indices of the chunk of a key."""
+        rank, own = len(self._metadata.shape), key[len(prefix):]
+        if not rank:
+            return ()
+        indices = tuple(map(int, own.split(self._separator)))
+        if len(indices) != rank or not key.startswith(prefix):
             raise _NotOurs(f"the key {key} is unknown")
-        return name, indices
+        return indices
 
 
 class _Part:
@@ -116,38 +148,28 @@ class _Part:
 
     __slots__ = ("start", "count", "step", "begin", "is_kept")
 
-    def __init__(self, indices, shape, chunk_selection, out_selection):
-        self.start, self.count, self.step, self.begin, self.is_kept = [], [], [], [], []
+    def __init__(self, dimensions):
+        self.start, self.count, self.step, self.begin, self.is_kept = zip(*dimensions) if dimensions else ((),) * 5
+
+    @classmethod
+    def of(cls, indices, shape, chunk_selection, out_selection, known):
+        """The part of a chunk. known: what has been found for a dimension, which many chunks share, by the objects that
+        zarr-python gives each of them."""
         outs = iter(_tuple(out_selection))
         selection = _tuple(chunk_selection)
-        if len(selection) != len(shape) or len(indices) != len(shape):
+        if len(selection) != len(shape):
             raise _NotOurs("a selection does not consist of slices")
+        dimensions = []
         for index, length, item in zip(indices, shape, selection):
-            if isinstance(item, slice):
-                first, stop, step = item.indices(length)
-                out = next(outs, None)
-                count = len(range(first, stop, step))
-                if step < 1 or not (isinstance(out, slice) and out.step in (None, 1) and out.start is not None
-                                    and out.stop is not None and out.stop - out.start == count):
-                    raise _NotOurs("a selection does not consist of slices")
-                self._add(index * length + first, count, step, out.start, True)
-            elif isinstance(item, (int, np.integer)) and 0 <= item < length:
-                self._add(index * length + int(item), 1, 1, 0, False)
-            else:
-                raise _NotOurs("a selection does not consist of slices")
+            out = next(outs, None) if isinstance(item, slice) else None
+            key = len(dimensions), index, id(item), id(out)
+            one = known.get(key)
+            if one is None:
+                one = known[key] = _dimension(index, length, item, out)
+            dimensions.append(one)
         if next(outs, None) is not None:
             raise _NotOurs("a selection does not consist of slices")
-
-    def _add(self, start, count, step, begin, is_kept):
-        self.start.append(start)
-        self.count.append(count)
-        self.step.append(step)
-        self.begin.append(begin)
-        self.is_kept.append(is_kept)
-
-    def is_within(self, shape):
-        return all(start + (count - 1) * step < length
-                   for start, count, step, length in zip(self.start, self.count, self.step, shape))
+        return cls(dimensions)
 
     @property
     def index(self):
@@ -162,6 +184,19 @@ class _Part:
                      for begin, count, is_kept in zip(self.begin, self.count, self.is_kept) if is_kept)
 
 
+def _dimension(index, length, item, out):
+    """What is selected of a chunk in one dimension."""
+    if isinstance(item, slice):
+        first, stop, step = item.indices(length)
+        count = len(range(first, stop, step))
+        if step >= 1 and isinstance(out, slice) and out.step in (None, 1) and out.start is not None and (
+                out.stop is not None) and out.stop - out.start == count:
+            return index * length + first, count, step, out.start, True
+    elif isinstance(item, (int, np.integer)) and 0 <= item < length:
+        return index * length + int(item), 1, 1, 0, False
+    raise _NotOurs("a selection is not made of slices")
+
+
 def _tuple(selection):
     return selection if isinstance(selection, tuple) else (selection,)
 
@@ -170,10 +205,8 @@ def _whole(parts):
     """The hyperslab that parts make up, if they do: as one part. The first of them has its first element, and the last
     of them its last."""
     first, last = parts[0], parts[-1]
-    whole = _Part((), (), (), ())
-    for d, (start, step, begin, is_kept) in enumerate(zip(first.start, first.step, first.begin, first.is_kept)):
-        count = last.begin[d] + last.count[d] - begin
-        whole._add(start, count, step, begin, is_kept)
+    whole = _Part([(start, last.begin[d] + last.count[d] - begin, step, begin, is_kept) for d, (
+        start, step, begin, is_kept) in enumerate(zip(first.start, first.step, first.begin, first.is_kept))])
     num = 0
     for part in parts:
         for d, (start, step, begin) in enumerate(zip(part.start, part.step, part.begin)):
@@ -196,7 +229,7 @@ class CodecPipeline(BatchedCodecPipeline):
         codecs = (array_metadata.codecs if array_metadata.zarr_format == 3 else
                   [V2Codec(filters=array_metadata.filters, compressor=array_metadata.compressor)])
         pipeline = cls.from_codecs(codecs)
-        if type(store) is LocalStore:
+        if type(store) is LocalStore or storage.is_known(store):
             object.__setattr__(pipeline, "opened", _Opened(array_metadata, store))
         return pipeline
 
@@ -205,7 +238,7 @@ class CodecPipeline(BatchedCodecPipeline):
         if self._is_ours(batch, out, drop_axes) and all(
                 getattr(spec.config, "read_missing_chunks", True) for _, spec, *_ in batch):
             try:
-                await asyncio.to_thread(self._read, batch, out.as_ndarray_like())
+                await self._run(self._read, batch, out.as_ndarray_like())
             except (_NotOurs, Error) as error:
                 _log.debug("a read is left to zarr-python: %s", error)
             else:
@@ -216,39 +249,45 @@ class CodecPipeline(BatchedCodecPipeline):
         batch = list(batch_info)
         if self._is_ours(batch, value, drop_axes):
             try:
-                batch = await asyncio.to_thread(self._write, batch, value)
+                batch = await self._run(self._write, batch, value)
             except (_NotOurs, Error) as error:
                 _log.debug("a write is left to zarr-python: %s", error)
         if batch:
             await super().write(batch, value, drop_axes)
+
+    async def _run(self, function, batch, memory):
+        """Calls a function in another thread, unless it ends sooner than that would begin."""
+        loop = asyncio.get_running_loop()
+        if len(batch) == 1 and self.opened.is_at_hand and math.prod(
+                batch[0][1].shape) * batch[0][1].dtype.to_native_dtype().itemsize <= _SMALL:
+            return function(batch, memory, loop)
+        # Not a thread of the loop's own, which the store may need meanwhile.
+        return await loop.run_in_executor(_executor(), function, batch, memory, loop)
 
     def _is_ours(self, batch, memory, drop_axes):
         """Whether to try to transfer these chunks by the library."""
         return (self.opened is not None and batch and not drop_axes and isinstance(batch[0][0], StorePath)
                 and batch[0][0].store is self.opened._store and isinstance(memory.as_ndarray_like(), np.ndarray))
 
-    def _parts(self, batch, dtype, is_write):
+    def _parts(self, batch, dtype, is_write, loop):
         """The array, and what is selected of each chunk."""
-        name, _ = self.opened.split(batch[0][0].path)
-        array = self.opened.array(name)
+        name, prefix = self.opened.prefix(batch[0][0].path)
+        chunks = [self.opened.indices(byte_getter.path, prefix) for byte_getter, *_ in batch]
+        array = self.opened.array(name, [1 + max(along) for along in zip(*chunks)], loop)
         if dtype.newbyteorder("=") != array.dtype:
             raise _NotOurs(f"the memory has elements {dtype}, but the array has {array.dtype}")
         array.threads = config.get("threading.max_workers")
-        shape, parts = array.shards or array.chunks, []
-        for byte_getter, spec, chunk_selection, out_selection, *_ in batch:
+        shape, parts, known = array.shards or array.chunks, [], {}
+        for (_, spec, chunk_selection, out_selection, *_), indices in zip(batch, chunks):
             if spec.shape != shape:
                 raise _NotOurs("the shape of a chunk does not match")
             if is_write and array.shards and spec.config.write_empty_chunks:
                 raise _NotOurs("the library does not store chunks of fill values in shards")
-            _, indices = self.opened.split(byte_getter.path)
-            part = _Part(indices, shape, chunk_selection, out_selection)
-            if not part.is_within(array.shape):
-                raise _NotOurs("a selection is not within the stored array")
-            parts.append(part)
+            parts.append(_Part.of(indices, shape, chunk_selection, out_selection, known))
         return array, parts
 
-    def _read(self, batch, out):
-        array, parts = self._parts(batch, out.dtype, False)
+    def _read(self, batch, out, loop):
+        array, parts = self._parts(batch, out.dtype, False, loop)
         whole = _whole(parts)
         for part in parts if whole is None else [whole]:
             view = out[(*part.out, ...)]
@@ -257,10 +296,10 @@ class CodecPipeline(BatchedCodecPipeline):
             else:
                 view[...] = array[part.index]
 
-    def _write(self, batch, value):
+    def _write(self, batch, value, loop):
         """Writes what the library can, and returns what zarr-python has to write."""
         memory = value.as_ndarray_like()
-        array, parts = self._parts(batch, memory.dtype, True)
+        array, parts = self._parts(batch, memory.dtype, True, loop)
         written, left = [], []
         for info, part in zip(batch, parts):
             is_left = not info[1].config.write_empty_chunks and _is_empty(value, part, info[1])

@@ -1,0 +1,616 @@
+"""Storages that are objects of Python: what is given where a path is.
+
+A file system or a mapping of fsspec, a store of obstore, a store of zarr-python, and a StorePath of it are known. The
+library calls back for each of their objects, from any of its threads. Those whose reads are coroutines, or take
+long, have many reads in flight at the same time; the coroutines run in the event loop that the store belongs to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from ctypes import byref, c_void_p, memmove, string_at
+from itertools import count
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from . import _c, errors
+from ._c import ObjectRequest, c
+from .handle import Handle
+
+class _Missing(Exception):
+    """There is no object of this name."""
+
+
+def is_path(given: Any) -> bool:
+    """Whether this is a path, or what is no storage either."""
+    return _adapter(given) is None
+
+
+def is_known(given: Any) -> bool:
+    """Whether this is a storage of Python's."""
+    return _adapter(given) is not None
+
+
+def kept(path: Any) -> Any:
+    """A path as an array or a group keeps it: as a str or bytes; a storage as it is."""
+    return os.fspath(path) if isinstance(path, (str, bytes, os.PathLike)) else path
+
+
+def shown(path: Any, name: str = "") -> str:
+    """What messages call a path or a storage, and what is in it."""
+    if isinstance(path, (str, bytes, os.PathLike)):
+        return os.path.join(os.fsdecode(path), name) if name else os.fsdecode(path)
+    return f"{path!r}: {name}" if name else repr(path)
+
+
+def is_writable(path: Any) -> bool:
+    """Whether something can be written there."""
+    adapter = _adapter(path)
+    return os.path.isdir(path) if adapter is None else adapter.is_writable
+
+
+def same_as_path(given: Any) -> Any:
+    """The path that a store is the same as, with nothing in between; or what is given."""
+    zarr = sys.modules.get("zarr.storage")
+    if zarr is not None and type(given) is zarr.LocalStore and not given.read_only:
+        return os.fspath(given.root)
+    return given
+
+
+def opened(path: Any, find: Any = None, in_flight: int = 0, loop: Any = None) -> Handle:
+    """A storage of the library's for a path, found by a function of the library, or for a storage of Python's.
+
+    in_flight: how many reads it has in flight at most; 0 for the library's default. loop: the event loop of a store of
+    zarr-python's; by default zarr-python's own.
+    """
+    path, pointer = same_as_path(path), c_void_p()
+    adapter = _adapter(path)
+    if adapter is None:
+        _c.call(find or c.storage_open, _c.path_bytes("path", path), byref(pointer))
+    else:
+        adapter.begin(loop)
+        callbacks = _c.StorageCallbacks(
+            user=_new_key(adapter), concurrent=1, destroy=_DESTROY, list=_LIST, in_flight=in_flight,
+            versions=int(adapter.tells_versions))
+        if adapter.is_writable:
+            callbacks.write, callbacks.remove = _WRITE, _REMOVE
+        if adapter.is_in_flight:
+            callbacks.start, callbacks.wait, callbacks.cancel = _START, _WAIT, _CANCEL
+        else:
+            callbacks.read = _READ
+        try:
+            _c.call(c.storage_new, byref(callbacks), byref(pointer))
+        except BaseException:
+            _adapters.pop(callbacks.user, None)
+            raise
+    return Handle(pointer, c.storage_free, "the storage")
+
+
+class _Thread:
+    """The reads that a thread has in flight: their futures by their addresses, and the queue of those that ended."""
+
+    def __init__(self) -> None:
+        self.futures: dict[int, Any] = {}
+        self.ended: SimpleQueue[Any] = SimpleQueue()
+
+
+class _Adapter:
+    """A storage of Python's, by the names of its objects."""
+
+    # Whether its reads are coroutines, of fetch(); else read() reads.
+    is_in_flight = False
+    is_writable = True
+    tells_versions = False
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+        # What each thread has in flight. (A thread of the library's is a new one to Python at each callback, so that
+        # nothing local to it stays; its number does.)
+        self.threads: dict[int, _Thread] = {}
+
+    def begin(self, loop: Any) -> None:
+        """Makes it ready to be used. Its coroutines run in this loop, if there is one."""
+
+    def loop(self) -> Any:
+        raise NotImplementedError
+
+    def run(self, coroutine: Any) -> Any:
+        """The result of a coroutine, which runs in the store's loop."""
+        return self.submit(coroutine).result()
+
+    def submit(self, coroutine: Any) -> Any:
+        loop = self.loop()
+        try:
+            if asyncio._get_running_loop() is loop:
+                raise RuntimeError("a call of nczchunk waits for the event loop that it is made in: make it in another "
+                                   "thread, as by asyncio.to_thread()")
+            return asyncio.run_coroutine_threadsafe(coroutine, loop)
+        except BaseException:
+            coroutine.close()
+            raise
+
+    # A read returns the bytes of a range, the length of the object, and its version or 0. A size of 0 asks for the
+    # length alone. _Missing and FileNotFoundError stand for a missing object.
+
+    def read(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
+        raise NotImplementedError
+
+    async def fetch(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
+        raise NotImplementedError
+
+    def list(self, prefix: str) -> Any:
+        """What is directly below a prefix: pairs of the last part of a name, and whether it is a prefix."""
+        raise NotImplementedError
+
+    def write(self, name: str, value: bytes) -> None:
+        raise NotImplementedError
+
+    def remove(self, name: str) -> None:
+        raise NotImplementedError
+
+
+def _in_order(ranged: Any, sized: Any, offset: int, from_end: bool, size: int) -> Any:
+    """The steps of a read of which neither the range nor the length tells the other, as a generator: it is sent what
+    the coroutine or call that it yields has returned. What is shorter than was asked for tells the length."""
+    if not size:
+        return b"", (yield sized), 0
+    if from_end:
+        length = yield sized
+        first = max(0, length - offset)
+        return (yield lambda: ranged(first, min(length, first + size))), length, 0
+    if offset:
+        length = yield sized
+        last = min(length, offset + size)
+        return (yield lambda: ranged(offset, last)) if offset < last else b"", length, 0
+    found = yield lambda: ranged(0, size)
+    return found, len(found) if len(found) < size else (yield sized), 0
+
+
+def _steps(generator: Any) -> Any:
+    """What a generator of calls returns, which are made at once."""
+    value = None
+    while True:
+        try:
+            step = generator.send(value)
+        except StopIteration as end:
+            return end.value
+        value = step()
+
+
+async def _async_steps(generator: Any) -> Any:
+    """What a generator of coroutines returns."""
+    value = None
+    while True:
+        try:
+            step = generator.send(value)
+        except StopIteration as end:
+            return end.value
+        value = await step()
+
+
+class _Fsspec(_Adapter):
+    """A file system of fsspec's, below a root."""
+
+    def __init__(self, store: Any, fs: Any, root: str) -> None:
+        super().__init__(store)
+        self.fs, self.root = fs, root.rstrip("/")
+        # One within another is as that is. Those that are asynchronous have no loop of their own.
+        self.is_in_flight = fs.async_impl and getattr(fs, "fs", fs).async_impl and not fs.asynchronous
+
+    def loop(self) -> Any:
+        return self.fs.loop
+
+    def _path(self, name: str) -> str:
+        return f"{self.root}/{name}" if name else self.root or self.fs.root_marker or "/"
+
+    def _size(self, info: Any, path: str) -> int:
+        if info["type"] == "directory":
+            raise _Missing
+        if info["size"] is None:
+            raise OSError(f"{path}: the file system does not tell how many bytes it has")
+        return int(info["size"])
+
+    def read(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
+        path = self._path(name)
+        return _steps(_in_order(lambda first, last: self.fs.cat_file(path, first, last),
+                                lambda: self._size(self.fs.info(path), path), offset, from_end, size))
+
+    async def fetch(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
+        path = self._path(name)
+
+        async def sized() -> int:
+            return self._size(await self.fs._info(path), path)
+
+        return await _async_steps(_in_order(lambda first, last: self.fs._cat_file(path, first, last), sized, offset,
+                                            from_end, size))
+
+    def list(self, prefix: str) -> Any:
+        path = self._path(prefix)
+        try:
+            found = self.fs.ls(path, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        above = self.fs._strip_protocol(path).rstrip("/")
+        for one in found:
+            given = one["name"].rstrip("/")
+            if given != above:
+                yield given.rsplit("/", 1)[-1], one["type"] == "directory"
+
+    def write(self, name: str, value: bytes) -> None:
+        path = self._path(name)
+        try:
+            self.fs.pipe_file(path, value)
+        except FileNotFoundError:
+            self.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+            self.fs.pipe_file(path, value)
+
+    def remove(self, name: str) -> None:
+        path = self._path(name)
+        try:
+            self.fs.rm_file(path)
+        except FileNotFoundError:
+            pass
+
+
+class _Obstore(_Adapter):
+    """A store of obstore's, of which each answer tells the object's length and its version."""
+
+    tells_versions = True
+
+    def __init__(self, store: Any, obstore: Any, given: Any = None, read_only: bool = False) -> None:
+        super().__init__(given or store)
+        self.at, self.obstore, self.is_writable = store, obstore, not read_only
+        self.is_in_flight = type(store).__name__ not in ("MemoryStore", "LocalStore")
+
+    def loop(self) -> Any:
+        return _own_loop()
+
+    @staticmethod
+    def _options(offset: int, from_end: bool, size: int) -> Any:
+        if from_end:
+            return {"range": {"suffix": offset}}
+        return {"range": (offset, offset + size)}
+
+    @staticmethod
+    def _version(meta: Any) -> int:
+        told = meta["e_tag"], meta["version"]
+        return 0 if told == (None, None) else hash(told) % (1 << 64) or 1
+
+    def read(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
+        if not size or from_end and not offset:
+            meta = self.obstore.head(self.at, name)
+            return b"", meta["size"], self._version(meta)
+        try:
+            found = self.obstore.get(self.at, name, options=self._options(offset, from_end, size))
+            return found.bytes(), found.meta["size"], self._version(found.meta)
+        except FileNotFoundError:
+            raise
+        except Exception:
+            # A range behind the end is an error of the store's, and none here.
+            meta = self.obstore.head(self.at, name)
+            if from_end and meta["size"] or offset < meta["size"]:
+                raise
+            return b"", meta["size"], self._version(meta)
+
+    async def fetch(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
+        if not size or from_end and not offset:
+            meta = await self.obstore.head_async(self.at, name)
+            return b"", meta["size"], self._version(meta)
+        try:
+            found = await self.obstore.get_async(self.at, name, options=self._options(offset, from_end, size))
+            return await found.bytes_async(), found.meta["size"], self._version(found.meta)
+        except FileNotFoundError:
+            raise
+        except Exception:
+            meta = await self.obstore.head_async(self.at, name)
+            if from_end and meta["size"] or offset < meta["size"]:
+                raise
+            return b"", meta["size"], self._version(meta)
+
+    def list(self, prefix: str) -> Any:
+        found = self.obstore.list_with_delimiter(self.at, prefix or None)
+        for names, is_prefix in ((found["common_prefixes"], True), ([one["path"] for one in found["objects"]], False)):
+            for name in names:
+                yield name.rstrip("/").rsplit("/", 1)[-1], is_prefix
+
+    def write(self, name: str, value: bytes) -> None:
+        self.obstore.put(self.at, name, value)
+
+    def remove(self, name: str) -> None:
+        try:
+            self.obstore.delete(self.at, name)
+        except FileNotFoundError:
+            pass
+
+
+class _Zarr(_Adapter):
+    """A store of zarr-python's, below a path."""
+
+    def __init__(self, given: Any, store: Any, path: str, zarr: Any) -> None:
+        super().__init__(given)
+        self.at, self.path, self.zarr, self._loop = store, path.strip("/"), zarr, None
+        self.is_writable = not store.read_only
+        # Coroutines that never wait need no loop.
+        self.is_in_flight = type(store) not in (zarr.MemoryStore, zarr.ZipStore)
+        from zarr.abc import store as requests  # noqa: PLC0415
+        from zarr.core.buffer import default_buffer_prototype  # noqa: PLC0415
+
+        self.range, self.prototype = requests.RangeByteRequest, default_buffer_prototype()
+
+    def begin(self, loop: Any) -> None:
+        self._loop = loop
+        if not self.at._is_open:
+            self.run(self.at._open())
+
+    def loop(self) -> Any:
+        if self._loop is not None:
+            return self._loop
+        from zarr.core.sync import _get_loop  # noqa: PLC0415
+
+        return _get_loop()
+
+    def run(self, coroutine: Any) -> Any:
+        if self.is_in_flight:
+            return super().run(coroutine)
+        try:
+            coroutine.send(None)
+        except StopIteration as end:
+            return end.value
+        coroutine.close()
+        raise RuntimeError(f"{self.store!r} has waited for something")
+
+    def _key(self, name: str) -> str:
+        return "/".join(part for part in (self.path, name) if part)
+
+    def read(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
+        return self.run(self.fetch(name, offset, from_end, size))
+
+    async def fetch(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
+        key = self._key(name)
+
+        async def ranged(first: int, last: int) -> Any:
+            found = await self.at.get(key, self.prototype, self.range(first, last))
+            if found is None:
+                raise _Missing
+            return found.as_numpy_array()
+
+        async def sized() -> int:
+            return int(await self.at.getsize(key))
+
+        return await _async_steps(_in_order(ranged, sized, offset, from_end, size))
+
+    def list(self, prefix: str) -> Any:
+        return self.run(self._list(self._key(prefix)))
+
+    async def _list(self, prefix: str) -> list[tuple[str, bool]]:
+        if not self.is_in_flight:
+            below, found = f"{prefix}/" if prefix else "", {}
+            async for key in self.at.list_prefix(below):
+                last, slash, _ = key[len(below):].partition("/")
+                found[last] = found.get(last, False) or bool(slash)
+            return list(found.items())
+        if isinstance(self.at, self.zarr.FsspecStore):
+            path = f"{self.at.path.rstrip('/')}/{prefix}".rstrip("/")
+            try:
+                entries = await self.at.fs._ls(path, detail=True)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+            return [(one["name"].rstrip("/").rsplit("/", 1)[-1], one["type"] == "directory") for one in entries
+                    if len(one["name"].rstrip("/")) > len(path)]
+        names = [name.rstrip("/") async for name in self.at.list_dir(prefix)]
+        limit = asyncio.Semaphore(64)
+
+        async def is_prefix(name: str) -> bool:
+            # What exists need not be an object. What something is below is a prefix.
+            async with limit:
+                async for _ in self.at.list_prefix(f"{prefix}/{name}/" if prefix else f"{name}/"):
+                    return True
+            return False
+
+        unsure = [name for name in names if name not in _DOCUMENTS]
+        are_prefixes = dict(zip(unsure, await asyncio.gather(*map(is_prefix, unsure))))
+        return [(name, are_prefixes.get(name, False)) for name in names]
+
+    def write(self, name: str, value: bytes) -> None:
+        self.run(self.at.set(self._key(name), self.prototype.buffer.from_bytes(value)))
+
+    def remove(self, name: str) -> None:
+        self.run(self._remove(self._key(name)))
+
+    async def _remove(self, key: str) -> None:
+        if await self.at.exists(key):
+            await self.at.delete(key)
+
+
+_DOCUMENTS = frozenset(["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"])
+
+
+def _adapter(given: Any) -> _Adapter | None:
+    """What the library can use a storage of Python's by; None for a path and all else."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return None
+    # What is not imported cannot be given.
+    zarr, fsspec = sys.modules.get("zarr.storage"), sys.modules.get("fsspec")
+    obstore = sys.modules.get("obstore")
+    if zarr is not None:
+        store, path = (given.store, given.path) if isinstance(given, zarr.StorePath) else (given, "")
+        wrapped = getattr(store, "store", None) if type(store) is getattr(zarr, "ObjectStore", None) else None
+        if wrapped is not None and not path and obstore is not None and _is_of_obstore(wrapped):
+            return _Obstore(wrapped, obstore, given, store.read_only)
+        if isinstance(store, sys.modules["zarr.abc.store"].Store) and not isinstance(store, zarr.GpuMemoryStore):
+            return _Zarr(given, store, path, zarr)
+    if fsspec is not None:
+        if isinstance(given, fsspec.mapping.FSMap):
+            return _Fsspec(given, given.fs, given.root)
+        if isinstance(given, fsspec.AbstractFileSystem):
+            return _Fsspec(given, given, given.root_marker)
+    if obstore is not None and _is_of_obstore(given):
+        return _Obstore(given, obstore)
+    return None
+
+
+def _is_of_obstore(given: Any) -> bool:
+    return any(kind.__module__ in ("obstore.store", "obstore._store") for kind in type(given).__mro__)
+
+
+_loop: list[Any] = []
+_loop_lock = threading.Lock()
+
+
+def _own_loop() -> Any:
+    """An event loop in a thread of its own, for stores that have none."""
+    with _loop_lock:
+        if not _loop:
+            _loop.append(asyncio.new_event_loop())
+            threading.Thread(target=_loop[0].run_forever, name="nczchunk-io", daemon=True).start()
+        return _loop[0]
+
+
+def _after_fork() -> None:
+    global _loop_lock
+    _loop.clear()  # its thread is the parent's
+    _loop_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+# The adapters that storages of the library use, by the numbers that callbacks get.
+_adapters: dict[int, _Adapter] = {}
+_keys = count(1)
+
+
+def _new_key(adapter: _Adapter) -> int:
+    key = next(_keys)
+    _adapters[key] = adapter
+    return key
+
+
+def _failed(error: BaseException, doing: str, adapter: _Adapter, name: str) -> int:
+    """The status for what was raised in a callback."""
+    kind = type(error).__name__
+    return errors.remember(f"{shown(adapter.store, name)}: it could not be {doing}: {kind}: {error}", error)
+
+
+def _filled(request: Any, result: tuple[Any, int, int]) -> None:
+    """Puts what was read into a request."""
+    found, length, version = result
+    begin = max(0, length - request.offset) if request.from_end else min(length, request.offset)
+    due = min(length - begin, request.size)
+    found = np.frombuffer(found, np.uint8) if len(found) else np.empty(0, np.uint8)
+    if request.from_end and len(found) > due:
+        found = found[:due]
+    if len(found) != due:
+        raise OSError(f"{len(found)} bytes were read where {due} are: has the object changed meanwhile?")
+    if due:
+        memmove(request.buffer, _c.address(found), due)
+    request.nbytes, request.object_size, request.version = due, length, version
+
+
+def _asked(request: Any) -> tuple[str, int, bool, int]:
+    return request.name.decode(), request.offset, bool(request.from_end), request.size
+
+
+@_c.READ_CALLBACK
+def _READ(user, pointer):
+    adapter, request = _adapters[user], ObjectRequest.from_address(pointer)
+    try:
+        _filled(request, adapter.read(*_asked(request)))
+        return 0
+    except (_Missing, FileNotFoundError):
+        return _c.NO_OBJECT
+    except BaseException as error:  # noqa: BLE001 - it is raised again by the call
+        return _failed(error, "read", adapter, request.name.decode())
+
+
+def _of_thread(adapter: _Adapter) -> _Thread:
+    """What this thread has in flight."""
+    return adapter.threads.setdefault(threading.get_ident(), _Thread())
+
+
+@_c.READ_CALLBACK
+def _START(user, pointer):
+    adapter, request = _adapters[user], ObjectRequest.from_address(pointer)
+    try:
+        of = _of_thread(adapter)
+        future = adapter.submit(adapter.fetch(*_asked(request)))
+        of.futures[pointer], ended = future, of.ended
+        future.add_done_callback(lambda one: ended.put((pointer, one)))
+        return 0
+    except BaseException as error:  # noqa: BLE001
+        return _failed(error, "read", adapter, request.name.decode())
+
+
+@_c.WAIT_CALLBACK
+def _WAIT(user, done):
+    adapter = _adapters[user]
+    of = _of_thread(adapter)
+    try:
+        pointer, future = of.ended.get()
+        del of.futures[pointer]
+    except BaseException as error:  # noqa: BLE001 - by a handler of a signal
+        # Nobody takes what these bring.
+        futures, of.futures, of.ended = of.futures, {}, SimpleQueue()
+        for one in futures.values():
+            one.cancel()
+        return _failed(error, "read", adapter, "")
+    request = ObjectRequest.from_address(pointer)
+    try:
+        _filled(request, future.result())
+    except (_Missing, FileNotFoundError):
+        request.status = _c.NO_OBJECT
+    except BaseException as error:  # noqa: BLE001
+        request.status = _failed(error, "read", adapter, request.name.decode())
+    c_void_p.from_address(done).value = pointer
+    return 0
+
+
+@_c.CANCEL_CALLBACK
+def _CANCEL(user, pointer):
+    future = _of_thread(_adapters[user]).futures.get(pointer)
+    if future is not None:
+        future.cancel()
+
+
+@_c.LIST_CALLBACK
+def _LIST(user, prefix, found, argument):
+    adapter = _adapters[user]
+    try:
+        for name, is_prefix in adapter.list(prefix.decode()):
+            status = found(argument, name.encode(), int(is_prefix))
+            if status:
+                return status
+        return 0
+    except (_Missing, FileNotFoundError):
+        return 0
+    except BaseException as error:  # noqa: BLE001
+        return _failed(error, "listed", adapter, prefix.decode())
+
+
+@_c.WRITE_CALLBACK
+def _WRITE(user, name, values, num_bytes):
+    adapter = _adapters[user]
+    try:
+        adapter.write(name.decode(), string_at(values, num_bytes) if num_bytes else b"")
+        return 0
+    except BaseException as error:  # noqa: BLE001
+        return _failed(error, "written", adapter, name.decode())
+
+
+@_c.REMOVE_CALLBACK
+def _REMOVE(user, name):
+    adapter = _adapters[user]
+    try:
+        adapter.remove(name.decode())
+        return 0
+    except BaseException as error:  # noqa: BLE001
+        return _failed(error, "removed", adapter, name.decode())
+
+
+@_c.DESTROY_CALLBACK
+def _DESTROY(user, adapters=_adapters):
+    adapters.pop(user, None)

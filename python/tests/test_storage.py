@@ -1,0 +1,290 @@
+"""Storages that are objects of other packages, in place of a path."""
+
+import asyncio
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import nczchunk
+
+VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
+KINDS = ["fsspec memory", "fsspec local", "fsspec mapping", "fsspec async", "obstore memory", "obstore local",
+         "zarr memory", "zarr zip", "zarr local", "zarr path", "zarr fsspec", "zarr obstore", "zarr wrapped"]
+
+
+def storage_of(kind, tmp_path):
+    """A storage of this kind that is empty."""
+    package, what = kind.split()
+    if package == "fsspec":
+        fsspec = pytest.importorskip("fsspec")
+        if what == "memory":
+            fs = fsspec.filesystem("memory", skip_instance_cache=True)
+            fs.store, fs.pseudo_dirs = {}, [""]
+            return fs
+        if what == "async":
+            wrapper = pytest.importorskip("fsspec.implementations.asyn_wrapper")
+            fs = wrapper.AsyncFileSystemWrapper(fsspec.filesystem("file"), asynchronous=False)
+            return fsspec.FSMap(str(tmp_path), fs)
+        return fsspec.get_mapper(str(tmp_path)) if what == "mapping" else fsspec.filesystem(
+            "dir", path=str(tmp_path), fs=fsspec.filesystem("file"))
+    if package == "obstore":
+        store = pytest.importorskip("obstore.store")
+        return store.MemoryStore() if what == "memory" else store.LocalStore(str(tmp_path))
+    zarr = pytest.importorskip("zarr")
+    if what == "memory":
+        return zarr.storage.MemoryStore()
+    if what == "zip":
+        return zarr.storage.ZipStore(tmp_path / "a.zip", mode="w")
+    if what == "local":
+        return zarr.storage.LocalStore(tmp_path)
+    if what == "path":
+        return zarr.storage.StorePath(zarr.storage.MemoryStore(), "below/here")
+    if what == "fsspec":
+        pytest.importorskip("fsspec")
+        return zarr.storage.FsspecStore.from_url(f"file://{tmp_path}", storage_options={"auto_mkdir": True})
+    if what == "obstore":
+        return zarr.storage.ObjectStore(pytest.importorskip("obstore.store").MemoryStore())
+    return zarr.storage.WrapperStore(zarr.storage.LocalStore(tmp_path))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shards", [None, (20, 10)])
+def test_any_storage_is_read_written_and_listed(tmp_path, kind, shards):
+    storage = storage_of(kind, tmp_path)
+    root = nczchunk.create_group(storage, attrs={"title": "t"})
+    array = root.create("g/a", shape=VALUES.shape, dtype="i4", chunks=(10, 5), shards=shards, attrs={"units": "m"})
+    array[:30] = VALUES[:30]
+    assert array.nchunks_initialized == 18
+    if kind != "zarr zip":
+        array[30:] = VALUES[30:]
+        array[3] = 7
+        array.attrs["units"] = "K"
+        nczchunk.create(storage, "g/b", shape=(2,), dtype="i4")[...] = 1
+        nczchunk.create(storage, "g/b", shape=(3,), dtype="i2", overwrite=True)
+        root.attrs["title"] = "new"
+        root.consolidate()
+    found = nczchunk.open_group(storage)
+    assert [node.name for node in nczchunk.list_nodes(storage)][:3] == ["", "g", "g/a"]
+    assert sorted(found["g"]) == (["a"] if kind == "zarr zip" else ["a", "b"])
+    assert found.attrs["title"] == ("t" if kind == "zarr zip" else "new")
+    due = VALUES.copy()
+    due[30:], due[3] = (0, due[3]) if kind == "zarr zip" else (due[30:], 7)
+    for threads in (1, 3):
+        with nczchunk.open(storage, "g/a", threads=threads) as again:
+            assert np.array_equal(again[...], due) and np.array_equal(again[::7, ::-2], due[::7, ::-2])
+            assert again.locate(np.s_[0, 0])[0].nbytes > 0
+    with pytest.raises(FileNotFoundError):
+        nczchunk.open(storage, "none")
+    with pytest.raises(FileExistsError):
+        nczchunk.create(storage, "g/a", shape=(2,), dtype="i4")
+    zarr = sys.modules.get("zarr")
+    if zarr is not None and isinstance(storage, zarr.abc.store.Store):
+        assert np.array_equal(zarr.open_array(storage, path="g/a", mode="r+")[...], due)
+
+
+@pytest.mark.parametrize("kind", ["zarr local", "fsspec mapping", "zarr fsspec", "obstore local"])
+def test_storages_and_directories_are_one(tmp_path, kind):
+    array = nczchunk.create(tmp_path, "a", shape=VALUES.shape, dtype="i4", chunks=(7, 7))
+    array[...] = VALUES
+    there = nczchunk.open(storage_of(kind, tmp_path), "a", "r+")
+    assert np.array_equal(there[...], VALUES)
+    there[5:9] = 1
+    there.resize((20, 30))
+    array.refresh()
+    assert array.shape == (20, 30) and (array[5:9] == 1).all()
+
+
+def test_an_array_of_a_storage_is_pickled(tmp_path):
+    storage = storage_of("zarr local", tmp_path)
+    array = nczchunk.create(storage, "a", shape=(4,), dtype="i4")
+    array[...] = 5
+    assert (pickle.loads(pickle.dumps(array))[...] == 5).all()
+    wrapped = nczchunk.open(storage_of("fsspec mapping", tmp_path), "a")
+    assert (pickle.loads(pickle.dumps(wrapped))[...] == 5).all() and "FSMap" in repr(wrapped._where[0])
+
+
+def test_what_may_only_be_read(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    nczchunk.create(tmp_path, "a", shape=(4,), dtype="i4")[...] = 5
+    for store in [zarr.storage.LocalStore(tmp_path, read_only=True),
+                  zarr.storage.FsspecStore.from_url(f"file://{tmp_path}", read_only=True)]:
+        assert (nczchunk.open(store, "a")[...] == 5).all()
+        for write in [lambda store=store: nczchunk.open(store, "a", "r+"),
+                      lambda store=store: nczchunk.open_group(store, mode="r+"),
+                      lambda store=store: nczchunk.create(store, "b", shape=(1,), dtype="i4"),
+                      lambda store=store: nczchunk.create_group(store, "c")]:
+            with pytest.raises(PermissionError):
+                write()
+
+
+class Broken(Exception):
+    pass
+
+
+def failing(kind, tmp_path, names, error):
+    """A storage that raises an error where one of these objects is used."""
+    if kind == "fsspec":
+        memory = pytest.importorskip("fsspec.implementations.memory")
+
+        class Failing(memory.MemoryFileSystem):
+            cachable = False
+            store, pseudo_dirs = {}, [""]
+
+            def cat_file(self, path, start=None, end=None, **kwargs):
+                self.fail(path)
+                return super().cat_file(path, start, end, **kwargs)
+
+            def pipe_file(self, path, value, **kwargs):
+                self.fail(path)
+                return super().pipe_file(path, value, **kwargs)
+
+            def fail(self, path):
+                if any(path.endswith(name) for name in names):
+                    raise error
+
+        return Failing()
+    zarr = pytest.importorskip("zarr")
+
+    class Failing(zarr.storage.WrapperStore):
+        async def get(self, key, *arguments, **named):
+            await asyncio.sleep(0)
+            self.fail(key)
+            return await self._store.get(key, *arguments, **named)
+
+        async def set(self, key, value):
+            self.fail(key)
+            await self._store.set(key, value)
+
+        def fail(self, key):
+            if any(key.endswith(name) for name in names):
+                raise error
+
+    return Failing(zarr.storage.MemoryStore())
+
+
+@pytest.mark.parametrize("kind", ["fsspec", "zarr"])
+def test_what_a_storage_raises_is_the_cause_and_the_object_is_named(tmp_path, kind):
+    names, error = [], Broken("out of order")
+    storage = failing(kind, tmp_path, names, error)
+    array = nczchunk.create(storage, "a", shape=(40,), dtype="i4", chunks=(2,), threads=3, cache=None)
+    array[...] = np.arange(40)
+    names.append("c/7")
+    for use in [lambda: array[...], lambda: array[14], lambda: array.__setitem__(14, 1)]:
+        message = "a/c/7: it could not be .*Broken: out of order"
+        with pytest.raises(nczchunk.errors.StorageFailure, match=message) as told:
+            use()
+        assert told.value.__cause__ is error and told.value.chunk == (7,) and isinstance(told.value, OSError)
+    assert (array[:14] == np.arange(14)).all()
+    names[:] = ["zarr.json"]
+    with pytest.raises(nczchunk.errors.StorageFailure, match="a/zarr.json"):
+        nczchunk.open(storage, "a")
+    with pytest.raises(nczchunk.errors.StorageFailure, match="zarr.json"):
+        nczchunk.create(storage, "b", shape=(1,), dtype="i4")
+    names.clear()
+    assert (array[...] == np.arange(40)).all()
+
+
+def test_what_is_no_exception_is_raised_itself(tmp_path):
+    names = []
+    storage = failing("fsspec", tmp_path, names, KeyboardInterrupt())
+    array = nczchunk.create(storage, "a", shape=(4,), dtype="i4")
+    names.append("zarr.json")
+    with pytest.raises(KeyboardInterrupt):
+        nczchunk.open(storage, "a")
+    names.clear()
+    assert (array[...] == 0).all()
+
+
+def slow_store(in_flight):
+    """A store of which reads end when as many are in flight, or no other begins."""
+    zarr = pytest.importorskip("zarr")
+
+    class Slow(zarr.storage.WrapperStore):
+        now = most = 0
+
+        async def get(self, key, *arguments, **named):
+            if "c/" not in key:
+                return await self._store.get(key, *arguments, **named)
+            self.now += 1
+            self.most = max(self.most, self.now)
+            while self.most < in_flight:
+                await asyncio.sleep(0.001)
+            try:
+                return await self._store.get(key, *arguments, **named)
+            finally:
+                self.now -= 1
+
+    return Slow(zarr.storage.MemoryStore())
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_reads_of_coroutines_are_in_flight(threads):
+    # With fewer in flight the read would never end.
+    store = slow_store(20)
+    array = nczchunk.create(store, "a", shape=(200,), dtype="i4", chunks=(2,), threads=threads, cache=None)
+    store.most = 1000
+    array[...] = np.arange(200)
+    store.most = 0
+    assert np.array_equal(array[...], np.arange(200))
+    assert 20 <= store.most <= 64 and store.now == 0
+
+
+def test_threads_share_a_storage():
+    zarr = pytest.importorskip("zarr")
+    store = zarr.storage.WrapperStore(zarr.storage.MemoryStore())
+    array = nczchunk.create(store, shape=(64, 8), dtype="i4", chunks=(1, 8), cache=None)
+    failures = []
+
+    def use(number):
+        try:
+            for row in range(number, 64, 8):
+                array[row] = row
+                assert (array[row] == row).all()
+                assert (nczchunk.open(store)[row] == row).all()
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=use, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and np.array_equal(array[:, 0], np.arange(64))
+
+
+def test_a_call_in_the_event_loop_that_it_waits_for_is_refused():
+    zarr = pytest.importorskip("zarr")
+    store = zarr.storage.WrapperStore(zarr.storage.MemoryStore())
+    nczchunk.create(store, shape=(4,), dtype="i4")
+
+    async def use():
+        nczchunk.open(store)
+
+    with pytest.raises(nczchunk.Error, match="waits for the event loop that it is made in"):
+        zarr.core.sync.sync(use())
+
+
+def test_storages_are_given_back():
+    zarr = pytest.importorskip("zarr")
+    from nczchunk import storage
+
+    before = len(storage._adapters)
+    array = nczchunk.create(zarr.storage.MemoryStore(), shape=(4,), dtype="i4")
+    assert len(storage._adapters) == before + 1
+    array.close()
+    assert len(storage._adapters) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="without fork")
+def test_an_interpreter_ends_while_a_storage_is_open():
+    pytest.importorskip("zarr")
+    program = ("import zarr, nczchunk; s = zarr.storage.WrapperStore(zarr.storage.MemoryStore()); "
+               "a = nczchunk.create(s, shape=(4,), dtype='i4'); a[...] = 3; print(a[1])")
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == ("3\n", "")
