@@ -1,9 +1,9 @@
 /*
  * Chunks that differ in length: several files as one array.
  *
- * Two files have 10 steps of 3 numbers each, in chunks of 4 steps. Each file's last chunk is stored at full size although
- * only 2 of its steps are data, so the array of both has chunks that contribute 4, 4, 2, 4, 4 and 2 steps and decode to 4
- * each:
+ * Two files have 10 steps of 3 numbers each, in chunks of 4 steps. Each file's last chunk is stored at full size
+ * although only 2 of its steps are data, so the array of both has chunks that contribute 4, 4, 2, 4, 4 and 2 steps and
+ * decode to 4 each:
  *
  *     steps   0..3 | 4..7 | 8 9 (2 more) | 10..13 | 14..17 | 18 19 (2 more)
  *     chunk     0  |   1  |      2       |    3   |    4   |      5

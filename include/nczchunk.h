@@ -302,17 +302,17 @@ int nczchunk_var_set_write_grid(nczchunk_var *var,
  * Sets the lengths of the chunks along a dimension, counted from 0, where they differ: chunk i of the dimension
  * contributes lengths[i] elements and is stored with, and decodes to, encoded_lengths[i] elements, which is no less.
  * Each chunk begins where the one before it ends. What a chunk decodes to beyond its length is never read, and is
- * written as fill values. encoded_lengths NULL stands for lengths. Both have num_chunks entries, which are copied. They
- * may reach beyond the end of the dimension, also by whole chunks, and bound how long nczchunk_var_set_dimlen can make
- * it. lengths NULL stands for chunks of one length again, that of nczchunk_var_chunklen.
+ * written as fill values. encoded_lengths NULL stands for lengths. Both have num_chunks entries, which are copied.
+ * They may reach beyond the end of the dimension, also by whole chunks, and bound how long nczchunk_var_set_dimlen can
+ * make it. lengths NULL stands for chunks of one length again, that of nczchunk_var_chunklen.
  *
  * So several files that were chunked alike are one variable along their first dimension, although their last chunks
  * hold fewer elements than they are stored with.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL; num_chunks 0; a length of 0; an encoded length that is less than the length;
  * lengths whose sum is less than the dimension's; a chunk larger than PTRDIFF_MAX bytes; more elements than
- * PTRDIFF_MAX; a variable with a write grid), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (a dimension with
- * another origin than 0), NCZCHUNK_ENOMEM. After an error the chunks are as they were.
+ * PTRDIFF_MAX; a variable with a write grid), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (a dimension
+ * with another origin than 0), NCZCHUNK_ENOMEM. After an error the chunks are as they were.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_var_set_chunk_lengths(nczchunk_var *var,
@@ -412,9 +412,9 @@ NCZCHUNK_API size_t nczchunk_var_num_chunks(const nczchunk_var *var, size_t dime
 NCZCHUNK_API int nczchunk_var_is_regular(const nczchunk_var *var, size_t dimension);
 
 /**
- * Tells where the chunk with an index lies along a dimension, counted from 0, all in elements: start receives the first
- * element of the dimension that it holds, length how many it holds, and encoded_length how many it is stored with and
- * decodes to. Each may be NULL.
+ * Tells where the chunk with an index lies along a dimension, counted from 0, all in elements: start receives the
+ * first element of the dimension that it holds, length how many it holds, and encoded_length how many it is stored
+ * with and decodes to. Each may be NULL.
  *
  * Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EINVALCOORDS (no such chunk).
  */
@@ -448,8 +448,8 @@ NCZCHUNK_API size_t nczchunk_var_word_size(const nczchunk_var *var);
 NCZCHUNK_API int nczchunk_var_endian(const nczchunk_var *var);
 
 /**
- * Returns the size of a whole decoded chunk in bytes; where chunks differ (nczchunk_var_set_chunk_lengths), of one that
- * has the largest length along each dimension. Returns 0 for NULL.
+ * Returns the size of a whole decoded chunk in bytes; where chunks differ (nczchunk_var_set_chunk_lengths), of one
+ * that has the largest length along each dimension. Returns 0 for NULL.
  */
 NCZCHUNK_API size_t nczchunk_var_chunk_bytes(const nczchunk_var *var);
 

@@ -973,8 +973,8 @@ class Variable : public detail::VariableGetters<Variable> {
         });
     }
 
-    /// Sets the lengths of the chunks along a dimension, where they differ; and, if they are more, the lengths that they
-    /// decode to. No lengths stand for chunks of one length.
+    /// Sets the lengths of the chunks along a dimension, where they differ; and, if they are more, the lengths that
+    /// they decode to. No lengths stand for chunks of one length.
     void set_chunk_lengths(std::size_t dimension, const Lengths &lengths, const Lengths &encoded_lengths = {})
     {
         if (!encoded_lengths.empty() && encoded_lengths.size() != lengths.size())

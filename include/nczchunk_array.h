@@ -681,7 +681,8 @@ int nczchunk_array_remove_attribute(nczchunk_array *array,
 
 /** Initialises a nczchunk_description that uses nothing yet. */
 #define NCZCHUNK_DESCRIPTION_INIT \
-    {sizeof(nczchunk_description), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL}
+    {sizeof(nczchunk_description), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, \
+     0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * GROUPS

@@ -169,17 +169,17 @@ pub unsafe extern "C" fn nczchunk_var_set_write_grid(
 /// Sets the lengths of the chunks along a dimension, counted from 0, where they differ: chunk i of the dimension
 /// contributes lengths[i] elements and is stored with, and decodes to, encoded_lengths[i] elements, which is no less.
 /// Each chunk begins where the one before it ends. What a chunk decodes to beyond its length is never read, and is
-/// written as fill values. encoded_lengths NULL stands for lengths. Both have num_chunks entries, which are copied. They
-/// may reach beyond the end of the dimension, also by whole chunks, and bound how long nczchunk_var_set_dimlen can make
-/// it. lengths NULL stands for chunks of one length again, that of nczchunk_var_chunklen.
+/// written as fill values. encoded_lengths NULL stands for lengths. Both have num_chunks entries, which are copied.
+/// They may reach beyond the end of the dimension, also by whole chunks, and bound how long nczchunk_var_set_dimlen can
+/// make it. lengths NULL stands for chunks of one length again, that of nczchunk_var_chunklen.
 ///
 /// So several files that were chunked alike are one variable along their first dimension, although their last chunks
 /// hold fewer elements than they are stored with.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL; num_chunks 0; a length of 0; an encoded length that is less than the length;
 /// lengths whose sum is less than the dimension's; a chunk larger than PTRDIFF_MAX bytes; more elements than
-/// PTRDIFF_MAX; a variable with a write grid), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (a dimension with
-/// another origin than 0), NCZCHUNK_ENOMEM. After an error the chunks are as they were.
+/// PTRDIFF_MAX; a variable with a write grid), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EDIMSIZE (a dimension
+/// with another origin than 0), NCZCHUNK_ENOMEM. After an error the chunks are as they were.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_set_chunk_lengths(
     var: *mut nczchunk_var,
@@ -352,9 +352,9 @@ pub unsafe extern "C" fn nczchunk_var_is_regular(var: *const nczchunk_var, dimen
     unsafe { ask_dimension(var, Access::Read, dimension, |dimension| c_int::from(dimension.chunks().is_none())) }
 }
 
-/// Tells where the chunk with an index lies along a dimension, counted from 0, all in elements: start receives the first
-/// element of the dimension that it holds, length how many it holds, and encoded_length how many it is stored with and
-/// decodes to. Each may be NULL.
+/// Tells where the chunk with an index lies along a dimension, counted from 0, all in elements: start receives the
+/// first element of the dimension that it holds, length how many it holds, and encoded_length how many it is stored
+/// with and decodes to. Each may be NULL.
 ///
 /// Errors: NCZCHUNK_EINVAL (var is NULL), NCZCHUNK_EBADDIM (no such dimension), NCZCHUNK_EINVALCOORDS (no such chunk).
 #[unsafe(no_mangle)]
@@ -417,8 +417,8 @@ pub unsafe extern "C" fn nczchunk_var_endian(var: *const nczchunk_var) -> c_int 
     }
 }
 
-/// Returns the size of a whole decoded chunk in bytes; where chunks differ (nczchunk_var_set_chunk_lengths), of one that
-/// has the largest length along each dimension. Returns 0 for NULL.
+/// Returns the size of a whole decoded chunk in bytes; where chunks differ (nczchunk_var_set_chunk_lengths), of one
+/// that has the largest length along each dimension. Returns 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_chunk_bytes(var: *const nczchunk_var) -> usize {
     // SAFETY: the header's general promise.

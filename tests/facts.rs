@@ -195,7 +195,8 @@ fn projections_zarr() {
         let [len, chunklen, start, stop, step] = *list::<usize>(&row[0]) else { panic!("{row}") };
         let count = (stop - start).div_ceil(step);
         let dimension = Dimension::new(len, chunklen).unwrap();
-        let all = Projections::new(&dimension, Slice::read(len, start, count, step as isize).unwrap()).unwrap();
+        let slice = Slice::read(len, start, count, step as isize).unwrap();
+        let all = Projections::new(&dimension, slice).unwrap();
         let expected = self::rows(&row[1]);
         assert_eq!(all.len(), expected.len(), "{row}");
         for (projection, expected) in all.iter().zip(expected) {

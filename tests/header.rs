@@ -191,8 +191,13 @@ fn initialisers(declarations: &str) -> String {
         let fields: Vec<&str> = code.split(';').map(str::trim).filter(|field| !field.is_empty()).collect();
         let values = fields[1..].iter().map(|field| if field.contains('*') { ", NULL" } else { ", 0" });
         let upper = name.to_uppercase();
-        let values: String = values.collect();
+        let mut values: String = values.collect();
         writeln!(text, "/** Initialises a {name} that uses nothing yet. */").unwrap();
+        // Where the line would be too long, half of them are on another.
+        let half = values.match_indices(", ").nth(values.matches(", ").count() / 2).map_or(0, |(at, _)| at + 1);
+        if values.len() > 80 {
+            values.replace_range(half..=half, " \\\n     ");
+        }
         writeln!(text, "#define {upper}_INIT \\\n    {{sizeof({name}){values}}}\n").unwrap();
     }
     text

@@ -155,6 +155,12 @@ impl Dimension {
         self.list.as_deref()
     }
 
+    /// A copy of a dimension without a list.
+    #[inline]
+    pub(crate) fn regular_copy(&self) -> Self {
+        Dimension { list: None, ..*self }
+    }
+
     /// The chunks' length; 0 stands for a list.
     #[inline]
     pub(crate) fn regular_chunklen(&self) -> usize {
@@ -282,8 +288,8 @@ pub struct Grid {
     dimensions: Dims<Dimension>,
     /// Of a chunk, or of one that has the largest length along each dimension.
     layout: ChunkLayout,
-    /// The rank; `usize::MAX` if not all chunks have the same layout.
-    regular_rank: usize,
+    /// Whether no dimension has a list of chunk lengths.
+    is_regular: bool,
 }
 
 /// How a chunk's elements lie.
@@ -334,7 +340,7 @@ impl Grid {
         let mut strides = Dims::new();
         dims::fill(&mut strides, rank, 0)?;
         let layout = ChunkLayout { strides, bytes: chunk_bytes };
-        let mut grid = Grid { dimensions, layout, regular_rank: rank };
+        let mut grid = Grid { dimensions, layout, is_regular: true };
         grid.set_order(element_size, 0..rank);
         Ok(grid)
     }
@@ -371,14 +377,9 @@ impl Grid {
     }
 
     /// Whether all chunks have the same layout.
-    pub fn is_regular(&self) -> bool {
-        self.regular_rank != usize::MAX
-    }
-
-    /// The number of dimensions; `usize::MAX` if not all chunks have the same layout.
     #[inline]
-    pub(crate) fn regular_rank(&self) -> usize {
-        self.regular_rank
+    pub fn is_regular(&self) -> bool {
+        self.is_regular
     }
 
     /// Sets how many bytes lie from a step of a row-major chunk's slowest dimension to the next, where other things lie
@@ -404,7 +405,7 @@ impl Grid {
         Ok(Grid {
             dimensions: dims::copied(self.dimensions.iter().cloned())?,
             layout: ChunkLayout { strides, bytes: self.layout.bytes },
-            regular_rank: self.regular_rank,
+            is_regular: self.is_regular,
         })
     }
 
@@ -450,8 +451,7 @@ impl Grid {
     /// [`with_chunks`](Self::with_chunks), and the order of axes is set anew.
     pub(crate) fn set_dimension(&mut self, d: usize, dimension: Dimension) {
         self.dimensions[d] = dimension;
-        let is_regular = self.dimensions.iter().all(|dimension| dimension.list.is_none());
-        self.regular_rank = if is_regular { self.rank() } else { usize::MAX };
+        self.is_regular = self.dimensions.iter().all(|dimension| dimension.list.is_none());
     }
 
     /// The number of dimensions.

@@ -79,7 +79,7 @@ impl Projections {
     #[inline]
     pub fn new(dimension: &Dimension, slice: Slice) -> Result<Self> {
         match dimension.list() {
-            None => Ok(Projections::regular(dimension.clone(), slice)),
+            None => Ok(Projections::regular(dimension.regular_copy(), slice)),
             Some(list) => Projections::of_list(dimension, list, slice),
         }
     }

@@ -208,10 +208,10 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// `NoDimension`; `Argument` for chunks that end before the dimension does, for a length of 0, for an encoded length
-    /// below the logical one, for a chunk that is larger than memory can hold, and for a variable that is written by
-    /// another grid; `Origin` for a dimension with another origin than 0; `OutOfMemory`. After an error the chunks are
-    /// as they were.
+    /// `NoDimension`; `Argument` for chunks that end before the dimension does, for a length of 0, for an encoded
+    /// length below the logical one, for a chunk that is larger than memory can hold, and for a variable that is
+    /// written by another grid; `Origin` for a dimension with another origin than 0; `OutOfMemory`. After an error the
+    /// chunks are as they were.
     pub fn set_chunk_runs(&mut self, d: usize, chunks: Option<&[ChunkRun]>) -> Result<()> {
         self.set_chunks(d, chunks.map(|chunks| chunks.iter().copied()))
     }

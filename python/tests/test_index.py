@@ -246,3 +246,27 @@ def test_lists_of_texts(tmp_path):
     texts.oindex[[0, 3], [2, 0]] = "x"
     due[np.ix_([0, 3], [2, 0])] = "x"
     assert texts[...].tolist() == due.tolist()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_chunks_that_differ_in_length(tmp_path, threads):
+    data = np.arange(90 * 7).reshape(90, 7)
+    with nczchunk.create(tmp_path / "a.zarr", shape=data.shape, dtype="i8", chunks=([31, 28, 31], 4),
+                         threads=threads) as array:
+        assert (array.chunks, array.nchunks) == ((31, 4), 6)
+        assert array.read_chunk_sizes == ((31, 28, 31), (4, 3))
+        assert "up to 31" in repr(array.info) and "svg" in array.info._repr_html_()
+        array[...] = data
+        assert (array.blocks[1, 1] == data[31:59, 4:]).all() and (array.blocks[-2:] == data[31:]).all()
+        # Rows of one chunk, whose lengths are not those of the others, are written together.
+        rows = [0, 30, 31, 32, 58, 59, 61, 62, 89]
+        array.oindex[rows] = -data[rows]
+        data[rows] *= -1
+        assert (array[...] == data).all() and (array.oindex[rows] == data[rows]).all()
+        array.resize((40, 7))
+        assert array.read_chunk_sizes == ((31, 9), (4, 3))
+        with pytest.raises(nczchunk.Error, match="ends before the dimension does"):
+            array.resize((91, 7))
+    for chunks in [([31, 28], 4), ([31, 28, 31, 0], 4), ([], 4), ([90],)]:
+        with pytest.raises((nczchunk.Error, ValueError)):
+            nczchunk.create(tmp_path / "b.zarr", shape=data.shape, dtype="i8", chunks=chunks)

@@ -115,8 +115,9 @@ def traps(make):
     for spelling, word in [
         ([[2], 3], "ends before"), ([[2, 1], 3], "ends before"), ([[[1, 3]], 3], "ends before"), ([[], 3], "empty"),
         ([[2, 0, 2], 3], "is 0"), ([0, 3], "is 0"), ([[[0, 9]], 3], "is 0"), ([[[2, 0], 4], 3], "repeated 0 times"),
-        ([[[2, 2, 2]], 3], "how often"), ([[[2]], 3], "how often"), ([[4, -1], 3], "integer"), ([[2.5, 2], 3], "integer"),
-        ([["2", 2], 3], "integer"), ([None, 3], "integer"), ([[[[2, 2]]], 3], "integer"), ([[4]], "each dimension"),
+        ([[[2, 2, 2]], 3], "how often"), ([[[2]], 3], "how often"), ([[4, -1], 3], "integer"),
+        ([[2.5, 2], 3], "integer"), ([["2", 2], 3], "integer"), ([None, 3], "integer"),
+        ([[[[2, 2]]], 3], "integer"), ([[4]], "each dimension"),
         ([[4], 6, 1], "each dimension"), ([[[huge, 2]], 3], "counted"), ([[[1, huge], [1, huge], 1], 3], "counted"),
         ([[2**64, 2], 3], "integer"), ([[4, [2, 2**64]], 3], "integer"), (4, "list"),
     ]:

@@ -219,7 +219,41 @@ def classic(library, m, planted):
     return number
 
 
-GROUPS = [slices, origins, parts_and_intersections, layouts, classic]
+def lists(library, m, planted):
+    """Chunks with a list of lengths: the projections are those onto the runs of the list, one after another."""
+    number = 0
+    for runs in itertools.product([(1, 2), (2, 1), (2, 3), (1, 4)], repeat=2):
+        lengths = [length for num, length in runs for _ in range(num)]
+        total = sum(lengths)
+        var, sizes = library.variable([total], [1]), c_size_t * len(lengths)
+        assert library.c.nczchunk_var_set_chunk_lengths(var, c_size_t(0), c_size_t(len(lengths)), sizes(*lengths), None,
+                                                        None) == 0
+        for start, count, stride in itertools.product(range(total), range(1, total + 1), [1, 2, 3, 5]):
+            if start + (count - 1) * stride >= total:
+                continue
+            expected, begin, first_chunk = [], 0, 0
+            for num, length in runs:
+                piece = model.Slice(m, start, count, stride)
+                of_run = model.Slice.__new__(model.Slice)
+                of_run.m, of_run.stride = m, stride
+                of_run.start, of_run.count, before = model.within(m, piece, begin, begin + num * length, planted)
+                ps = model.Projections(m, model.Dimension(m, num * length, length), of_run)
+                for one in (ps.get(p) for p in range(ps.len)):
+                    expected.append(one | {"chunk_index": one["chunk_index"] + first_chunk,
+                                           "offset": one["offset"] + begin, "iopos": one["iopos"] + before})
+                begin, first_chunk = begin + num * length, first_chunk + num
+            status, plan = library.plan(var, [start], [count], [stride])
+            equal("status", status, 0)
+            for p, one in enumerate(expected):
+                about = f"chunks of {lengths}, request {start, count, stride}, {p}"
+                equal(about, library.chunk(plan, p), (one, int(one["iocount"] == one["limit"])))
+                number += 1
+            library.c.nczchunk_plan_free(plan)
+        library.c.nczchunk_var_free(var)
+    return number
+
+
+GROUPS = [slices, origins, lists, parts_and_intersections, layouts, classic]
 
 
 def compare(path, planted=None):

@@ -119,6 +119,19 @@ class Slice:
         return m.add(self.start, m.mul(m.sub(self.count, m.word(1)), self.stride))
 
 
+def within(m, piece, begin, end, planted=None):
+    """Slice::within: the first of the elements in begin..end, counted from there; how many they are; and how many are
+    before them."""
+    def before(position):
+        up = m.div if planted == "within" else m.div_ceil
+        return m.min(up(m.saturating_sub(position, piece.start), piece.stride), piece.count)
+
+    first, last = before(begin), before(end)
+    start = m.choose(m.lt(first, last),
+                     lambda: m.sub(m.add(piece.start, m.mul(first, piece.stride)), begin), lambda: m.word(0))
+    return start, m.sub(last, first), first
+
+
 class Projections:
     """engine/src/projection.rs, of a slice that was checked against the dimension."""
 

@@ -334,6 +334,21 @@ def reciprocals(width):
     return Theorem(m, [z3.UGT(chunklen, 1)], [quotient == z3.UDiv(position, chunklen)])
 
 
+def runs(width):
+    """The elements of a slice that lie in a run of chunks are a slice of the run, with the same stride."""
+    m = Machine(width, True)
+    d, of_dimension = dimension(m)
+    piece, of_slice = ascending(m, d)
+    begin, end, k = map(m.unknown, ["begin", "end", "k"])
+    start, count, first = model.within(m, piece, begin, end, PLANTED)
+    element = m.wide(piece.start) + m.wide(k) * m.wide(piece.stride)
+    is_inside = z3.And(m.wide(begin) <= element, element < m.wide(end))
+    is_told = z3.And(z3.ULE(first, k), m.wide(k) < m.wide(first) + m.wide(count))
+    place = m.wide(begin) + m.wide(start) + (m.wide(k) - m.wide(first)) * m.wide(piece.stride)
+    return Theorem(m, of_dimension + of_slice + [z3.ULE(begin, end), z3.ULT(k, piece.count)], [
+        is_inside == is_told, z3.Implies(is_told, place == element)])
+
+
 # Each theorem, the widths of the full and of the short form, and the faults that it notices.
 BOUNDED = [
     (checks, [8, 12], [8], ["edge"]),
@@ -346,6 +361,7 @@ BOUNDED = [
     (count_covered, [5], [3], []),
     (intersections_dense, [8], [4], []),
     (intersections_sparse, [5], [4], ["touches"]),
+    (runs, [6], [4], ["within"]),
     (parts, [6], [4], ["part"]),
     (layouts, [5], [4], ["reach"]),
     (disjoint, [5], [4], ["disjoint"]),

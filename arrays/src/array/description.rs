@@ -107,9 +107,10 @@ impl<'a> Description<'a> {
     ///
     /// // Days in chunks of a month: 31, 28, 31, ...
     /// let months = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31].map(|days| ChunkRun::new(1, days));
+    /// let lists: [&[ChunkRun]; 3] = [&months, &[], &[]];
     /// let sst = Description::new(&[365, 90, 180], ElementType::Float)
     ///     .with_chunk_shape(&[31, 90, 180])
-    ///     .with_chunk_runs(&[&months, &[], &[]]);
+    ///     .with_chunk_runs(&lists);
     /// # let _ = sst;
     /// ```
     pub fn with_chunk_runs(self, chunk_runs: &'a [&'a [ChunkRun]]) -> Self {

@@ -1161,3 +1161,54 @@ fn a_storage_that_is_only_read_is_not_written_to() {
     assert_eq!(Array::open_in(&storage, "", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
     assert_eq!(Array::open_in(&storage, "", Access::Read).unwrap().read::<i16>(&Hyperslab::all()).unwrap(), [0, 0]);
 }
+
+#[test]
+fn chunks_that_differ_in_length_are_created_written_cut_and_read() {
+    use crate::chunk_list::ChunkRun;
+    let (months, storage) = ([ChunkRun::new(1, 31), ChunkRun::new(1, 28), ChunkRun::new(2, 31)], storage());
+    let lists: [&[ChunkRun]; 2] = [&months, &[]];
+    let description = Description::new(&[100, 5], ElementType::Short)
+        .with_chunk_shape(&[1, 3])
+        .with_chunk_runs(&lists)
+        .with_fill_value(const { &(-1i16).to_ne_bytes() });
+    let mut array = Array::create_in(&storage, "a", &description).unwrap();
+    let values: Vec<i16> = (0..500).collect();
+    array.write(&Hyperslab::all(), &values).unwrap();
+    assert_eq!(objects(&storage, "a/c/1").len(), 2);
+    let all: Vec<i16> = Array::open_in(&storage, "a", Access::Read).unwrap().read(&Hyperslab::all()).unwrap();
+    assert_eq!(all, values);
+
+    // Within February; what is cut off is fill values when the array grows again, up to the end of the last chunk.
+    array.resize(&[40, 5]).unwrap();
+    assert!(objects(&storage, "a/c/2").is_empty() && !objects(&storage, "a/c/1").is_empty());
+    array.resize(&[121, 5]).unwrap();
+    let all: Vec<i16> = array.read(&Hyperslab::all()).unwrap();
+    assert_eq!((&all[..200], all[200..].iter().all(|&value| value == -1)), (&values[..200], true));
+    let error = array.resize(&[122, 5]).unwrap_err();
+    assert_eq!((error.dimension(), error.status()), (Some(0), crate::status::EINVAL));
+    array.refresh().unwrap();
+    assert_eq!(array.variable().dimensions()[0].num_chunks(), 4);
+
+    let padded = [ChunkRun { num_chunks: 4, len: 25, encoded_len: 31 }];
+    for wrong in [
+        description.with_chunk_runs(&[&padded, &[]]),
+        description.with_shard_shape(&[31, 3]),
+        description.with_format(ArrayFormat::ZarrV2),
+    ] {
+        let error = Array::create_in(&storage, "b", &wrong).err().unwrap();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
+    }
+    let argument = |runs: &[&[ChunkRun]]| {
+        let error = Array::create_in(&storage, "b", &description.with_chunk_runs(runs)).err().unwrap();
+        matches!(error.kind(), ErrorKind::Argument(_))
+    };
+    assert!(argument(&[&months[..2], &[]]) && argument(&[&months]) && argument(&[&[ChunkRun::new(1, 0)], &[]]));
+
+    // Texts have as many elements in a chunk as the chunk has.
+    let lists: [&[ChunkRun]; 1] = [&[ChunkRun::new(1, 3), ChunkRun::new(1, 2)]];
+    let texts = Description::new(&[5], ElementType::String).with_chunk_runs(&lists);
+    let array = Array::create_in(&storage, "t", &texts).unwrap();
+    array.write_strings(&Hyperslab::all(), &["a", "", "ccc", "d", "e"]).unwrap();
+    let read = Array::open_in(&storage, "t", Access::Read).unwrap().read_strings(&Hyperslab::all()).unwrap();
+    assert_eq!(read, ["a", "", "ccc", "d", "e"]);
+}

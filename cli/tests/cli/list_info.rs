@@ -135,7 +135,8 @@ fn all_of_an_array_is_one_document() {
     let expected = serde_json::json!({
         "path": "data/coads_sst.zarr", "name": "", "format": "Zarr v2", "type": "float32", "byte_order": "little",
         "shape": [12, 90, 180], "dimensions": ["TIME", "COADSY", "COADSX"], "unlimited": [false, false, false],
-        "chunks": [5, 40, 50], "shards": null, "codecs": [{"name": "zstd", "configuration": {"level": 3}}],
+        "chunks": [5, 40, 50], "chunk_lengths": null, "shards": null,
+        "codecs": [{"name": "zstd", "configuration": {"level": 3}}],
         "fill_value": -1e34, "stored": {"bytes": stored, "present": 34, "absent": 2},
         "attributes": document["attributes"],
     });

@@ -3,7 +3,7 @@
 
 use std::ffi::c_char;
 
-use super::owned::OwnedTexts;
+use super::owned::{ELEMENT, OwnedTexts};
 use super::vlen;
 use crate::error::{ErrorKind, Result};
 use crate::plan::Plan;
@@ -45,7 +45,7 @@ impl TextChunks {
 
 /// How many texts a chunk has.
 fn count(request: &Request<'_>) -> usize {
-    request.chunk_bytes() / super::ELEMENT
+    request.chunk_bytes() / ELEMENT
 }
 
 impl ZeroCopyReader for TextChunks {

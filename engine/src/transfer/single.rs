@@ -1,5 +1,5 @@
-//! Requests that touch one chunk only: the piece is found in one go, without a plan. Where chunks have a list of lengths
-//! a plan finds it.
+//! Requests that touch one chunk only: the piece is found in one go, without a plan. Where chunks have a list of
+//! lengths a plan finds it.
 
 use super::element::SingleElement;
 use super::piece::{self, Piece};
@@ -42,7 +42,7 @@ impl Single {
     #[inline(always)]
     pub(super) fn find<const WRITE: bool>(&mut self, variable: &Variable, hyperslab: &Hyperslab<'_>) -> bool {
         // The same for all, but a rank that the compiler knows saves it a quarter of the instructions.
-        match variable.grid(if WRITE { Access::Write } else { Access::Read }).regular_rank() {
+        match variable.rank() {
             1 => self.find_in::<WRITE>(1, variable, hyperslab),
             2 => self.find_in::<WRITE>(2, variable, hyperslab),
             3 => self.find_in::<WRITE>(3, variable, hyperslab),
@@ -54,11 +54,10 @@ impl Single {
     #[inline(always)]
     fn find_in<const WRITE: bool>(&mut self, rank: usize, variable: &Variable, hyperslab: &Hyperslab<'_>) -> bool {
         let grid = variable.grid(if WRITE { Access::Write } else { Access::Read });
-        // What has no such rank is more.
-        if rank > INLINE_RANK {
+        let Some(Lists { start, count, stride }) = hyperslab.lists(rank) else { return false };
+        if rank > INLINE_RANK || !grid.is_regular() {
             return false;
         }
-        let Some(Lists { start, count, stride }) = hyperslab.lists(rank) else { return false };
         let mut offset = 0isize;
         let places = grid.dimensions()[..rank].iter().zip(&grid.strides()[..rank]).zip(&mut self.indices[..rank]);
         for (d, ((dimension, &chunk_stride), index)) in places.enumerate() {

@@ -286,7 +286,8 @@ impl World {
                     let _ = (nczchunk_var_rank(var), nczchunk_var_dimlen(var, d), nczchunk_var_chunklen(var, d));
                     let _ = (nczchunk_var_write_chunklen(var, d), nczchunk_var_origin(var, d));
                     let _ = nczchunk_var_is_regular(var, d);
-                    let (mut extent, chunk) = ([0; 3], input.magnitude() as isize % nczchunk_var_num_chunks(var, d).max(1) as isize);
+                    let num_chunks = nczchunk_var_num_chunks(var, d).max(1);
+                    let (mut extent, chunk) = ([0; 3], (input.magnitude() % num_chunks) as isize);
                     let [start, length, encoded] = extent.each_mut().map(|number| or_null_mut(input, number));
                     check(nczchunk_var_chunk_extent(var, d, chunk, start, length, encoded, context));
                     let _ = (nczchunk_var_word_size(var), nczchunk_var_endian(var), nczchunk_var_chunk_bytes(var));
@@ -651,6 +652,11 @@ impl World {
             }
             if optional(1) && optional(2) {
                 description.shard_shape = shards.as_ptr();
+            }
+            // Most lists reach as far as most shapes do.
+            let (lists, nums) = ([chunks.as_ptr(), shape.as_ptr(), ptr::null()], small(input, 0, 3));
+            if optional(1) && optional(6) {
+                (description.chunk_lengths, description.num_chunks) = (lists.as_ptr(), nums.as_ptr());
             }
             if optional(3) && optional(4) && !names.contains(&ptr::null()) {
                 description.dimension_names = names.as_ptr();

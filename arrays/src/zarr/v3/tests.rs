@@ -201,7 +201,7 @@ fn what_is_malformed_or_unknown_has_a_place() {
         (r#""zarr_format":3"#, r#""zarr_format":2"#, "$.zarr_format"),
         (r#""zarr_format":3"#, r#""zarr_format":"https://purl.org/zarr/spec/protocol/core/3.0""#, "$.zarr_format"),
         (r#""node_type":"array""#, r#""node_type":"x""#, "$.node_type"),
-        (r#""name":"regular""#, r#""name":"rectilinear""#, "$.chunk_grid: rectilinear"),
+        (r#""name":"regular""#, r#""name":"rectangular""#, "$.chunk_grid: rectangular"),
         (r#""name":"default""#, r#""name":"suffix""#, "$.chunk_key_encoding: suffix"),
         (r#""separator":"/""#, r#""separator":"x""#, "$.chunk_key_encoding.configuration.separator"),
         (r#""fill_value":0,"#, "", "$.fill_value"),
@@ -257,4 +257,61 @@ fn transpositions_of_an_early_draft_have_names() {
     };
     assert_eq!((of("C"), of("F")), (Ok(None), Ok(Some(vec![2, 1, 0]))));
     assert_eq!(of("A").unwrap_err().about(), "zarr.json: $.codecs[0].configuration.order");
+}
+
+/// An array of shape (8, 9) on such a rectilinear grid.
+fn rectilinear(configuration: &str, codecs: &str) -> Result<Metadata> {
+    let text = PLAIN
+        .replace(r#""regular""#, r#""rectilinear""#)
+        .replace("{\"chunk_shape\":\n    [2,4]}", &format!("{{{configuration}}}"));
+    let start = text.find(r#"[{"name":"#).unwrap_or(0);
+    assert!(text.contains("rectilinear") && !text.contains("chunk_shape\":\n") && start > 0);
+    read_v3(
+        text.replace(
+            r#"[{"name":
+    "bytes""#,
+            &format!(
+                r#"[{codecs}{{"name":
+    "bytes""#
+            ),
+        )
+        .as_bytes(),
+    )
+}
+
+#[test]
+fn a_rectilinear_grid_has_lengths_and_how_often_they_are_repeated() {
+    let array = rectilinear(r#""kind":"inline","chunk_shapes":[[[2,3],1,[4,2]],3]"#, "").unwrap();
+    let runs = [(3, 2), (1, 1), (2, 4)].map(|(num_chunks, len)| ChunkRun::new(num_chunks, len));
+    assert_eq!((array.chunk_runs, array.chunk_shape), (vec![runs.to_vec(), Vec::new()], vec![4, 3]));
+    // However many there are, they take no more room.
+    let many = rectilinear(r#""kind":"inline","chunk_shapes":[[[1,4611686018427387904]],3]"#, "").unwrap();
+    assert_eq!((many.num_chunks(0), many.num_chunks(1)), (1 << 62, 3));
+}
+
+#[test]
+fn rectilinear_grids_that_make_no_sense_are_refused_where_they_do_not() {
+    let words =
+        |lists: &str| rectilinear(&format!(r#""kind":"inline","chunk_shapes":{lists}"#), "").unwrap_err().to_string();
+    for (lists, place, rule) in [
+        ("[[4],3]", "chunk_shapes[0]", "the list of chunk lengths ends before the dimension does"),
+        ("[3,[[4,2]]]", "chunk_shapes[1]", "the list of chunk lengths ends before the dimension does"),
+        ("[[],3]", "chunk_shapes[0]", "a list of chunk lengths is empty"),
+        ("[[8,0],3]", "chunk_shapes[0]", "the chunk length is 0"),
+        ("[0,3]", "chunk_shapes[0]", "the chunk length is 0"),
+        ("[[[4,0],8],3]", "chunk_shapes[0][0]", "a length is repeated 0 times"),
+        ("[[[4,2,1]],3]", "chunk_shapes[0][0]", "how often it is repeated"),
+        ("[[[4611686018427387904,2]],3]", "chunk_shapes[0]", "more than can be counted"),
+        ("[[[1,9223372036854775807],1],3]", "chunk_shapes[0]", "more than can be counted"),
+        ("[[8]]", "chunk_shapes", "expected chunk lengths for each dimension"),
+        ("[[-1,9],3]", "chunk_shapes[0][0]", "expected a non-negative integer"),
+    ] {
+        let error = words(lists);
+        assert!(error.contains(place) && error.contains(rule), "{lists}: {error}");
+    }
+    let other = rectilinear(r#""kind":"reference","chunk_shapes":[8,9]"#, "").unwrap_err();
+    assert!(matches!(other.kind(), ErrorKind::Unsupported(_)), "{other}");
+    let reshaped = r#"{"name":"reshape","configuration":{"shape":[-1]}},"#;
+    let error = rectilinear(r#""kind":"inline","chunk_shapes":[[8],9]"#, reshaped).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported("this codec for chunks of a rectilinear grid"));
 }
