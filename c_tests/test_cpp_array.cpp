@@ -233,10 +233,10 @@ void attributes()
 
     CHECK_EQ(array.attribute<int>("n"), 300);
     CHECK(array.attribute<double>("n") == 300);
-    CHECK_THROWS(array.attribute<signed char>("n"), Status::range, "n is 300, which a int8 cannot be");
+    CHECK_THROWS(array.attribute<signed char>("n"), Status::range, "n is 300, which is out of the range of int8");
     CHECK_THROWS(array.attribute<float>("big"), Status::range, "big");
     CHECK_THROWS(array.attribute<int>("big"), Status::range, "big");
-    CHECK_THROWS(array.attribute<std::string>("n"), Status::bad_type, "n is no text");
+    CHECK_THROWS(array.attribute<std::string>("n"), Status::bad_type, "n is not a string");
     CHECK_THROWS(array.attribute("none"), Status::no_attribute, "");
     CHECK(!array.find_attribute("none"));
     CHECK(array.find_attribute("n")->as<short>() == 300);
@@ -261,7 +261,7 @@ void attributes()
     CHECK(array.attribute<std::vector<int>>("range") == (std::vector<int>{-2, 2}));
     CHECK(array.attribute<std::vector<std::string>>("texts")[1] == "two");
     CHECK(array.attribute<std::vector<std::string>>("units") == std::vector<std::string>{"m"});
-    CHECK_THROWS(array.attribute<int>("units"), Status::text, "units is a text");
+    CHECK_THROWS(array.attribute<int>("units"), Status::text, "units is a string");
 
     array.remove_attribute("big");
     CHECK_THROWS(array.remove_attribute("big"), Status::no_attribute, "");
@@ -404,7 +404,7 @@ void places_of_ones_own()
     } catch (const std::out_of_range &error) {
         CHECK_STR(error.what(), "all gone");
     }
-    CHECK_THROWS(Storage::own(std::unique_ptr<Table>()), Status::invalid, "no objects");
+    CHECK_THROWS(Storage::own(std::unique_ptr<Table>()), Status::invalid, "ObjectStore is null");
 }
 
 // A storage with latency: many reads in flight. Here the last one is answered first.

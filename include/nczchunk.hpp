@@ -356,12 +356,12 @@ struct Layout {
         Layout layout;
         layout.strides = Steps(count.size());
         if (order.size() != count.size())
-            throw Error(Status::invalid, "the order of the dimensions in memory has another rank than count");
+            throw Error(Status::invalid, "the order of the dimensions in memory and count have different ranks");
         std::vector<bool> named(count.size(), false);
         std::ptrdiff_t stride = 1;
         for (std::size_t i = order.size(); i-- > 0;) {
             if (order[i] >= count.size() || named[order[i]])
-                throw Error(Status::invalid, "the order of the dimensions in memory does not name each of them once");
+                throw Error(Status::invalid, "the order of the dimensions in memory must name each exactly once");
             named[order[i]] = true;
             layout.strides[order[i]] = stride;
             if (count[order[i]] > 1) {
@@ -1283,7 +1283,7 @@ class Request {
     {
         static_assert(std::is_trivially_copyable_v<T>, "elements have to be trivially copyable");
         if (request_->size % sizeof(T) != 0 || reinterpret_cast<std::uintptr_t>(request_->buffer) % alignof(T) != 0)
-            throw Error(Status::invalid, "the buffer is not aligned for such elements, or no whole number of them");
+            throw Error(Status::invalid, "the buffer is not aligned for these elements, or not a whole number of them");
         return {static_cast<T *>(request_->buffer), request_->size / sizeof(T)};
     }
 
@@ -1389,7 +1389,7 @@ class Loan {
     {
         const Span<const std::byte> bytes = as_bytes(chunk);
         if (writing() && std::is_const_v<detail::ValueOf<Container>>)
-            throw Error(Status::invalid, "a chunk that is lent to be changed cannot be const");
+            throw Error(Status::invalid, "a chunk that is lent to be changed must not be const");
         // Only a chunk that is borrowed to be changed is written to.
         loan_->data = const_cast<std::byte *>(bytes.data());
         loan_->nbytes = bytes.size();
@@ -1472,7 +1472,7 @@ class ChunkStore {
         callbacks.gap = options.gap;
         callbacks.in_flight = options.in_flight;
         if (!filler)
-            throw Error(Status::invalid, "there is no filler");
+            throw Error(Status::invalid, "the ChunkReader is null");
         ChunkStore made(detail::make<nczchunk_chunk_store, nczchunk_chunk_store_free>(
             [&](nczchunk_chunk_store **store, nczchunk_context *context) {
                 return nczchunk_chunk_store_new(&callbacks, store, context);
@@ -1524,7 +1524,7 @@ class ChunkStore {
         callbacks.concurrent = options.concurrent ? 1 : 0;
         callbacks.accept_longer = options.accept_longer ? 1 : 0;
         if (!lender)
-            throw Error(Status::invalid, "there is no lender");
+            throw Error(Status::invalid, "the ZeroCopyReader is null");
         ChunkStore made(detail::make<nczchunk_chunk_store, nczchunk_chunk_store_free>(
             [&](nczchunk_chunk_store **store, nczchunk_context *context) {
                 return nczchunk_chunk_store_new_zero_copy(&callbacks, store, context);

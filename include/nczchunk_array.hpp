@@ -167,7 +167,7 @@ class Attribute {
                 return {static_cast<const char *>(attribute_.values), attribute_.num_values};
             if (type() == NCZCHUNK_STRING)
                 return static_cast<const char *const *>(attribute_.values)[i];
-            throw Error(Status::bad_type, "the attribute " + std::string(name()) + " is no text");
+            throw Error(Status::bad_type, "the attribute " + std::string(name()) + " is not a string");
         } else {
             static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, "attributes are numbers or std::string");
             switch (type()) {
@@ -181,7 +181,7 @@ class Attribute {
             case NCZCHUNK_UINT64: return number<T, std::uint64_t>(i);
             case NCZCHUNK_FLOAT: return number<T, float>(i);
             case NCZCHUNK_DOUBLE: return number<T, double>(i);
-            default: throw Error(Status::text, "the attribute " + std::string(name()) + " is a text");
+            default: throw Error(Status::text, "the attribute " + std::string(name()) + " is a string, not numbers");
             }
         }
     }
@@ -191,7 +191,7 @@ class Attribute {
         const Stored stored = static_cast<const Stored *>(attribute_.values)[i];
         if (!is_kept<T>(stored))
             throw Error(Status::range, "the attribute " + std::string(name()) + " is " + std::to_string(stored)
-                                           + ", which a " + Element<T>::name() + " cannot be");
+                                           + ", which is out of the range of " + Element<T>::name());
         return static_cast<T>(stored);
     }
 
@@ -253,7 +253,7 @@ class Texts {
     void add(std::string_view text)
     {
         if (text.find('\0') != std::string_view::npos)
-            throw Error(Status::invalid, "a text has a NUL in it");
+            throw Error(Status::invalid, "a string contains a NUL");
         copies_.emplace_back(text);
     }
 
@@ -267,7 +267,7 @@ template <class T> constexpr bool is_text = std::is_convertible_v<const T &, std
 inline const char *c_text(const std::string &text)
 {
     if (text.find('\0') != std::string::npos)
-        throw Error(Status::invalid, "a path or name has a NUL in it");
+        throw Error(Status::invalid, "a path or name contains a NUL");
     return text.c_str();
 }
 
@@ -760,7 +760,7 @@ class Storage {
         callbacks.bytes_in_flight = options.bytes_in_flight;
         callbacks.largest = options.largest;
         if (!objects)
-            throw Error(Status::invalid, "there are no objects");
+            throw Error(Status::invalid, "the ObjectStore is null");
         Storage made([&](nczchunk_storage **storage, nczchunk_context *context) {
             return nczchunk_storage_new(&callbacks, storage, context);
         });

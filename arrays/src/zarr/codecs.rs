@@ -378,16 +378,16 @@ impl Of {
             }
             Kind::Word { words, aliases, first, unknown, .. } => {
                 let text = at.value().as_str();
-                let storage = text.and_then(|text| {
-                    let among = words.iter().zip(0..).chain(aliases.iter().map(|(alias, storage)| (alias, *storage)));
-                    among.into_iter().find(|(word, _)| **word == text).map(|(_, storage)| storage)
+                let position = text.and_then(|text| {
+                    let among = words.iter().zip(0..).chain(aliases.iter().map(|(alias, position)| (alias, *position)));
+                    among.into_iter().find(|(word, _)| **word == text).map(|(_, position)| position)
                 });
-                let storage = match (storage, first) {
+                let position = match (position, first) {
                     (None, Some(first)) => number(at).ok().map(|number| number - first),
-                    _ => storage,
+                    _ => position,
                 };
-                let storage = storage.filter(|storage| (0..words.len() as i64).contains(storage));
-                storage.map(Given::Integer).ok_or_else(|| {
+                let position = position.filter(|position| (0..words.len() as i64).contains(position));
+                position.map(Given::Integer).ok_or_else(|| {
                     let kind = if first.is_some() { ErrorKind::Metadata(unknown) } else { ErrorKind::Codec(unknown) };
                     let error = Error::from(kind);
                     at.error(if let Some(text) = text { error.in_object(text) } else { error })

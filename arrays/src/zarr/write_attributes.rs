@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_kept_where_there_is_a_storage_for_them() {
+    fn types_are_kept_where_there_is_a_key_for_them() {
         let text = set(r#"{"_nczarr_attr":{"types":{"s":"<i4"}}}"#, "s", (&[7i16]).into());
         let mut attributes = read(text.as_bytes()).unwrap();
         let found = attribute(&attributes, None, "s").unwrap().unwrap();

@@ -88,8 +88,8 @@ fn codecs(metadata: &Metadata) -> Result<Value> {
     let elements = metadata.order.as_deref().unwrap_or(&identity);
     let mut inner_order = Vec::new();
     for axis in elements {
-        let storage = outer.iter().position(|of_shard| of_shard == axis).ok_or(WRONG)?;
-        alloc::push(&mut inner_order, storage)?;
+        let position = outer.iter().position(|of_shard| of_shard == axis).ok_or(WRONG)?;
+        alloc::push(&mut inner_order, position)?;
     }
     let mut inner_shape = Vec::new();
     for &axis in outer {

@@ -43,10 +43,11 @@ use group::Group;
 use kept::Lost;
 
 const HELP: &str = "\
-Without ARRAY, or if ARRAY is a group, all arrays and groups in it are copied, to a new DST. DST is a directory, or a \
-zip file if its name ends with .zip. One array is DST itself; if DST is a group already, or --format is nczarr, it is \
-below it. Attributes, names of dimensions and the fill value are copied, and chunks of nothing but the fill value are \
-left out; what is not kept is said. Nothing is left behind if the copy fails or is interrupted.";
+Without ARRAY, or if ARRAY is a group, the program copies all arrays and groups in it to a new DST. One array \
+becomes DST itself; if DST is an existing group, or with --format nczarr, it goes below DST. The copy has the \
+attributes, the names of the dimensions and the fill value. Chunks of nothing but the fill value are left out. The \
+program reports what the format cannot keep; a whole group with --format nczarr keeps unlimited dimensions. If the \
+copy fails or is interrupted, it leaves nothing behind.";
 
 /// Copies a file, a group, an array or a hyperslab of it to another codec or format
 #[derive(Debug, Args)]

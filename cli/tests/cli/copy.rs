@@ -82,6 +82,38 @@ fn whole_files_are_copied() {
 }
 
 #[test]
+fn unlimited_dimensions_are_kept_where_the_format_has_them() {
+    let directory = Temporary::new();
+    let text = run_at(&directory, &["copy", "data/coads_sst.nc", "@/a", "-f", "nczarr"]).text();
+    assert!(!text.contains("not kept"), "{text}");
+    // A copy of that is the same, and nothing is added to what netCDF-C has listed.
+    let text = run_at(&directory, &["copy", "@/a", "@/b", "-f", "nczarr"]).text();
+    assert!(!text.contains("not kept"), "{text}");
+    for name in ["a", "b"] {
+        let listed = run_at(&directory, &["list", &format!("@/{name}")]).text();
+        assert!(listed.contains("TIME=12 (unlimited) x COADSY=90 x COADSX=180"), "{listed}");
+        let attributes = std::fs::read_to_string(directory.join(name).join(".zattrs")).unwrap();
+        let attributes: serde_json::Value = serde_json::from_str(&attributes).unwrap();
+        let group = serde_json::json!({
+            "dimensions": {"COADSX": 180, "COADSY": 90, "TIME": {"size": 12, "unlimited": 1}},
+            "arrays": ["COADSX", "COADSY", "SST", "TIME"], "groups": [],
+        });
+        assert_eq!(attributes["_nczarr_group"], group);
+    }
+    let message = run_at(&directory, &["copy", "data/coads_sst.zarr", "@/a", "-f", "nczarr", "-n", "x"]).message(1);
+    assert!(message.contains("netCDF-C keeps a list of this group's arrays"), "{message}");
+    // Zarr has none, and an array alone cannot say it.
+    let single = ["copy", "data/coads_sst.nc", "TIME", "@/c", "-f", "nczarr"];
+    for arguments in [&["copy", "@/a", "@/d"][..], &single] {
+        let text = run_at(&directory, arguments).text();
+        assert!(
+            text.contains("not kept: unlimited dimension TIME; copy the whole group with --format nczarr"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn groups_are_copied_with_what_is_in_them() {
     let directory = Temporary::new();
     let small =
