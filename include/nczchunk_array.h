@@ -1120,8 +1120,8 @@ typedef struct nczchunk_codec_use {
 
 /**
  * A read of an object, or a write of a whole object. The library sets the fields up to size; the callback sets the
- * others. The fields and the buffer are valid until the callback returns or, for a request that start began, until wait
- * returns it.
+ * others. The fields and the buffer are valid until the callback returns or, for a request that start began, until
+ * wait returns it.
  */
 typedef struct nczchunk_object_request {
     /**

@@ -35,9 +35,9 @@ pub(super) fn write(storage: &Storage, name: &str, which: &str, text: &str) -> R
     storage.write(&below(name, which)?, text.as_bytes())
 }
 
-/// Changes a document of an array or group, and removes the consolidated metadata that have it. `beside` is the document
-/// that says that it is one: attributes of Zarr v2 that are missing beside it are an object without members before the
-/// change.
+/// Changes a document of an array or group, and removes the consolidated metadata that have it. `beside` is the
+/// document that says that it is one: attributes of Zarr v2 that are missing beside it are an object without members
+/// before the change.
 ///
 /// # Errors
 /// `NotFound` if it has been removed meanwhile, `Conflict` if another has changed the document meanwhile, where

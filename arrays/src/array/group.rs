@@ -17,9 +17,9 @@ use crate::zarr::{self, AttributeValue, Format};
 /// their consolidated metadata are removed. Attributes that the formats reserve are left out.
 ///
 /// # Errors
-/// `Exists` if an array or group exists or the name is below an array, `Argument` for names of metadata documents, names
-/// that Zarr v3 reserves, and a name below a group of another version of Zarr, `Metadata` for attributes that are not an
-/// object, `ReadOnly`, `OutOfMemory`, and those of the storage.
+/// `Exists` if an array or group exists or the name is below an array, `Argument` for names of metadata documents,
+/// names that Zarr v3 reserves, and a name below a group of another version of Zarr, `Metadata` for attributes that are
+/// not an object, `ReadOnly`, `OutOfMemory`, and those of the storage.
 pub fn create_group(
     storage: &Storage,
     name: &str,

@@ -275,8 +275,8 @@ impl Array {
     /// # Errors
     /// `OpenedToRead`; `Argument` for another number of dimensions, for more than a list of chunk lengths has, or if
     /// the array was replaced by one with other chunks or another type; `DimensionLength`; `NotFound` if the array is
-    /// gone; `Unsupported` for dimensions that netCDF-C shares among arrays, and for a smaller shape in a storage that cannot
-    /// list its objects; `OutOfMemory`, and those of the storage, of opening and of writing.
+    /// gone; `Unsupported` for dimensions that netCDF-C shares among arrays, and for a smaller shape in a
+    /// storage that cannot list its objects; `OutOfMemory`, and those of the storage, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
         // Another may have given it another shape meanwhile: what is cut off is what is stored now.

@@ -9,8 +9,8 @@ use crate::open_object::ObjectState;
 use crate::status::{EEMPTY, ENOOBJECT, NOERR};
 
 /// A read of an object, or a write of a whole object. The library sets the fields up to size; the callback sets the
-/// others. The fields and the buffer are valid until the callback returns or, for a request that start began, until wait
-/// returns it.
+/// others. The fields and the buffer are valid until the callback returns or, for a request that start began, until
+/// wait returns it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ObjectRequest {
@@ -93,7 +93,8 @@ pub struct Limits {
     /// The largest number of reads and writes; at least 1.
     pub requests: usize,
     /// The most bytes of memory for the buffers of all requests together; a single larger request is not refused.
-    /// `None` stands for the bytes of `requests` chunks, but no less than `largest`; in a call that writes, for 256 MiB.
+    /// `None` stands for the bytes of `requests` chunks, but no less than `largest`; in a call that writes, for 256
+    /// MiB.
     pub bytes: Option<usize>,
     /// Several parts of an object are read at once, up to this many bytes.
     pub largest: usize,
@@ -123,8 +124,8 @@ impl Default for Limits {
 /// # Safety
 /// `wait` returns a request that was started and was not returned before; from then on the storage does not touch the
 /// request or its buffer. If the status of a read is success, the first [`nbytes`](ObjectRequest::nbytes) bytes of the
-/// buffer have been written. The buffer of a write is only read. After an error of `wait` the storage touches no request
-/// of that thread's any more.
+/// buffer have been written. The buffer of a write is only read. After an error of `wait` the storage touches no
+/// request of that thread's any more.
 pub unsafe trait Flight {
     /// The limits on the reads in flight at the same time. The library observes them in each transfer.
     fn limits(&self) -> Limits;

@@ -114,7 +114,8 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
     except Exists as error:
         if overwrite:
             raise
-        raise error.about(f"{shown(where, name)}: an array or group exists here: pass overwrite=True to replace it") from None
+        raise error.about(f"{shown(where, name)}: an array or group exists here: "
+                          "pass overwrite=True to replace it") from None
     del kept_fill, kept_attributes
     return Array(pointer, (kept(where), name, "r+", memory_limits), threads, cache)
 
