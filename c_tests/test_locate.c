@@ -143,6 +143,37 @@ static void chunks_are_parts_of_a_file(const char *data)
     nczchunk_array_close(array);
 }
 
+/* The same for all arrays of a file, as an object that is a storage again. */
+static void references_are_opened_as_a_storage(const char *data)
+{
+    char path[1100], url[1200];
+    nczchunk_storage *file = NULL, *here = NULL;
+    nczchunk_array *array = NULL;
+    double first = 0;
+    const size_t start[1] = {0}, count[1] = {1};
+
+    snprintf(path, sizeof path, "%s/coads_sst.nc", data);
+    CHECK_OK(nczchunk_storage_open(path, &file, NULL));
+    CHECK_OK(nczchunk_storage_create(".", &here, NULL));
+
+    /* A path that does not begin with a slash begins where the references are. */
+    snprintf(url, sizeof url, "%s", path);
+    CHECK_OK(nczchunk_storage_write_references(file, "COADSY", url, here, "coads_sst.json", NULL));
+    CHECK_OK(nczchunk_array_open("coads_sst.json", "COADSY", NCZCHUNK_READ, &array, NULL));
+    CHECK_STR(nczchunk_array_format(array), "Zarr v2");
+    CHECK_OK(nczchunk_array_read(array, start, count, NULL, &first, NULL));
+    CHECK(first == -89.0);
+    nczchunk_array_close(array);
+
+    CHECK_EQ(nczchunk_storage_write_references(file, "no", url, here, "no.json", NULL), NCZCHUNK_ENOTFOUND);
+    CHECK_EQ(nczchunk_storage_write_references(NULL, "", url, here, "no.json", NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_write_references(file, "", NULL, here, "no.json", NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_write_references(file, "", url, here, "../no", NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_storage_write_references(file, "", url, file, "no.json", NULL), NCZCHUNK_EPERM);
+    nczchunk_storage_free(here);
+    nczchunk_storage_free(file);
+}
+
 static int stop(void *user, const nczchunk_located *chunk)
 {
     (void)chunk;
@@ -192,6 +223,7 @@ int main(int argc, char **argv)
     chunks_are_objects();
     chunks_are_parts_of_shards();
     chunks_are_parts_of_a_file(argc > 1 ? argv[1] : "data");
+    references_are_opened_as_a_storage(argc > 1 ? argv[1] : "data");
     it_ends_when_the_callback_says_so();
     a_shard_that_is_broken();
     return 0;

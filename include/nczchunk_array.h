@@ -969,6 +969,8 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
  *     }
  *
  *     nczchunk_array_locate(array, NULL, NULL, NULL, print, NULL, NULL);
+ *
+ * nczchunk_storage_write_references writes the same of whole files as references, which fsspec, Zarr and xarray read.
  */
 
 /**
@@ -1039,6 +1041,28 @@ int nczchunk_array_locate(const nczchunk_array *array,
                           int (*found)(void *user, const nczchunk_located *chunk),
                           void *user,
                           nczchunk_context *context);
+
+/**
+ * Writes references to all chunks of an array, or of the arrays in a group and in those below it, as an object of the
+ * storage to. An empty name stands for the whole storage. The object is JSON as kerchunk writes it, version 1: with
+ * it, fsspec, Zarr and xarray read the arrays from where they are, as nczchunk_storage_open does. url is what the
+ * storage is called in the references, a path or a URL; names of objects in it follow, after a "/". The attributes,
+ * dimensions and types are those of Zarr v2; a dimension without a name is called phony_dim_0 and so on.
+ *
+ * If this call fails, the storage to is unchanged.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOTFOUND (there is nothing of
+ * this name), NCZCHUNK_ENOTBUILT and NCZCHUNK_ENOFILTER (an array with what Zarr v2 or numcodecs does not have, such
+ * as variable-length strings, shards, and chunks that some filters were left out of), NCZCHUNK_EPERM (to is
+ * read-only), NCZCHUNK_ENOMEM, those of nczchunk_array_open_in and nczchunk_array_locate, and those of the storages.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_storage_write_references(const nczchunk_storage *storage,
+                                      const char *name,
+                                      const char *url,
+                                      const nczchunk_storage *to,
+                                      const char *object,
+                                      nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * STORAGES
@@ -1432,6 +1456,9 @@ int nczchunk_storage_write(const nczchunk_storage *storage,
  * "numcodecs.mine", also gets the bytes of the elements; these must then be in the machine's byte order. For
  * variable-length strings, capacity in nczchunk_coding is not the decoded length but a bound: the library tries again
  * with a larger one.
+ *
+ * In HDF5 files a codec stands for the filter whose number follows "hdf5." in its name, such as "hdf5.32028". Its
+ * configuration is {"parameters":[...]}, with the numbers that the file has for the filter.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name; or one of "bytes", "n5_default", "reshape",
  * "sharding_indexed", "transpose" and "vlen-utf8", which define the layout of a chunk's elements), NCZCHUNK_ENOMEM.

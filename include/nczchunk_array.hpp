@@ -844,6 +844,17 @@ class Storage {
         });
     }
 
+    /// Writes references to the chunks of an array or a group as an object of another storage: see
+    /// nczchunk_storage_write_references.
+    void write_references(const std::string &name, const std::string &url, const Storage &to,
+                          const std::string &object) const
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_storage_write_references(storage_.get(), detail::c_text(name), detail::c_text(url),
+                                                     to.storage_.get(), detail::c_text(object), context);
+        });
+    }
+
     /// Adds a callable that makes the codecs of this name in the metadata: Codec (CodecUse). Arrays that are opened in
     /// the storage from then on know the codec, and keep the callable.
     template <class Make> void add_codec(const std::string &name, Make make)

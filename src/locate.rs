@@ -14,14 +14,18 @@
 //!
 //! nczchunk_array_locate(array, NULL, NULL, NULL, print, NULL, NULL);
 //! ```
+//!
+//! nczchunk_storage_write_references writes the same of whole files as references, which fsspec, Zarr and xarray read.
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::array_objects::{c_text, nczchunk_array};
+use super::array::utf8;
+use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
 use super::context::report;
 use super::growing::assert_can_grow;
 use super::objects::nczchunk_context;
-use super::pointers::{handle, optional};
+use super::pointers::{handle, optional, text};
+use nczchunk::references;
 use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::hyperslab::Hyperslab;
 use nczchunk_engine::status::NOERR;
@@ -115,5 +119,37 @@ unsafe fn tell(
     match unsafe { found(user, &raw const located) } {
         NOERR => Ok(()),
         status => Err(ErrorKind::Callback(status).into()),
+    }
+}
+
+/// Writes references to all chunks of an array, or of the arrays in a group and in those below it, as an object of the
+/// storage to. An empty name stands for the whole storage. The object is JSON as kerchunk writes it, version 1: with
+/// it, fsspec, Zarr and xarray read the arrays from where they are, as nczchunk_storage_open does. url is what the
+/// storage is called in the references, a path or a URL; names of objects in it follow, after a "/". The attributes,
+/// dimensions and types are those of Zarr v2; a dimension without a name is called phony_dim_0 and so on.
+///
+/// If this call fails, the storage to is unchanged.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOTFOUND (there is nothing of
+/// this name), NCZCHUNK_ENOTBUILT and NCZCHUNK_ENOFILTER (an array with what Zarr v2 or numcodecs does not have, such
+/// as variable-length strings, shards, and chunks that some filters were left out of), NCZCHUNK_EPERM (to is
+/// read-only), NCZCHUNK_ENOMEM, those of nczchunk_array_open_in and nczchunk_array_locate, and those of the storages.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_storage_write_references(
+    storage: *const nczchunk_storage,
+    name: *const c_char,
+    url: *const c_char,
+    to: *const nczchunk_storage,
+    object: *const c_char,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the storages are NULL or alive, and the others NULL or texts, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let (storage, to) = (handle(storage, "storage is NULL")?, handle(to, "to is NULL")?);
+            let (name, url) = (utf8(text(name, "name is NULL")?)?, utf8(text(url, "url is NULL")?)?);
+            let object = utf8(text(object, "object is NULL")?)?;
+            to.0.write(object, references(&storage.0, name, url)?.as_bytes())
+        })
     }
 }

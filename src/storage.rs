@@ -333,6 +333,9 @@ assert_can_grow!(nczchunk_codec_use, element_size: usize);
 /// variable-length strings, capacity in nczchunk_coding is not the decoded length but a bound: the library tries again
 /// with a larger one.
 ///
+/// In HDF5 files a codec stands for the filter whose number follows "hdf5." in its name, such as "hdf5.32028". Its
+/// configuration is {"parameters":[...]}, with the numbers that the file has for the filter.
+///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; an empty name; or one of "bytes", "n5_default", "reshape",
 /// "sharding_indexed", "transpose" and "vlen-utf8", which define the layout of a chunk's elements), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]

@@ -2,7 +2,6 @@
 //! when they are cut or changed ends with an error.
 
 #![cfg(all(feature = "hdf5", feature = "codecs"))]
-#![cfg(feature = "codecs")]
 #![cfg(not(miri))]
 
 use std::io::Read;
@@ -160,6 +159,46 @@ fn what_cannot_be_read_is_refused_by_name() {
     }
 }
 
+/// Decodes to ones, whatever is stored.
+struct Ones;
+
+impl nczchunk::Codec for Ones {
+    fn name(&self) -> &str {
+        "ones"
+    }
+
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        decoded_size
+    }
+
+    fn decode(&self, _: &[u8], _: std::ops::Range<usize>, decoded: &mut nczchunk::Buffer<'_>) -> nczchunk::Result<()> {
+        while decoded.write(&1f32.to_le_bytes()) {}
+        Ok(())
+    }
+
+    fn encode(&self, _: &[u8], _: &mut nczchunk::Buffer<'_>) -> nczchunk::Result<()> {
+        Err(ErrorKind::ReadOnly.into())
+    }
+}
+
+#[test]
+fn filters_may_be_the_callers_own() {
+    let mut place = place(&file("filters.h5").bytes);
+    place
+        .add_codec("hdf5.32028", |of| {
+            assert!(of.configuration.starts_with(r#"{"parameters":["#) && of.configuration.ends_with("]}"));
+            assert_eq!((of.name, of.type_name, of.element_size), ("hdf5.32028", "float32", 4));
+            Ok(Box::new(Ones))
+        })
+        .unwrap();
+    let array = Array::open_in(&place, "sperr", Access::Read).unwrap();
+    assert_eq!(values(&array, &Hyperslab::all()).unwrap(), 1f32.to_le_bytes().repeat(1600));
+    // It comes before one of the library's.
+    place.add_codec("hdf5.307", |_| Err(ErrorKind::Stopped(7).into())).unwrap();
+    let error = Array::open_in(&place, "bzip2", Access::Read).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Stopped(7));
+}
+
 #[test]
 fn all_that_can_be_read_is_listed() {
     for file in files() {
@@ -258,6 +297,40 @@ fn chunks_are_located_in_the_file() {
             })
             .unwrap();
         assert_eq!((stored, absent), if name == "contiguous" { (1, 0) } else { (5, 7) }, "{name}");
+    }
+}
+
+/// What references say is read as what they lead to; what numcodecs does not have is refused by name.
+#[test]
+fn references_lead_to_the_same_values() {
+    let directory = std::env::temp_dir().join(format!("nczchunk-references-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let (mut num_arrays, mut refused) = (0, Vec::new());
+    for file in files().iter().filter(|file| !file.name.starts_with("tiny")) {
+        std::fs::write(directory.join(&file.name), &file.bytes).unwrap();
+        let place = open_storage(directory.join(&file.name).as_path()).unwrap();
+        for due in &file.arrays {
+            // A path that is relative leads on from the directory of the references.
+            let text = match nczchunk::references(&place, &due.name, &file.name) {
+                Ok(text) => text,
+                Err(error) => {
+                    refused.push(format!("{}: {error}", due.name));
+                    continue;
+                }
+            };
+            let path = directory.join("references.json");
+            std::fs::write(&path, text).unwrap();
+            let again = open_storage(&path).unwrap();
+            let array = Array::open_in(&again, &due.name, Access::Read).unwrap();
+            let found = values(&array, &Hyperslab::all()).unwrap_or_else(|error| panic!("{}: {error}", due.name));
+            assert!(found == due.values, "{}: {}", file.name, due.name);
+            num_arrays += 1;
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+    assert!(num_arrays > 200, "{num_arrays}");
+    for (name, word) in [("skipped", "left out"), ("strings", "any length"), ("lzf", "lzf"), ("edges", "left out")] {
+        assert!(refused.iter().any(|words| words.starts_with(name) && words.contains(word)), "{refused:?}");
     }
 }
 

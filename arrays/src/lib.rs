@@ -54,6 +54,8 @@ mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 #[cfg(feature = "arrays")]
+mod references;
+#[cfg(feature = "arrays")]
 mod zarr;
 
 // The modules of the engine are named as if they were this crate's.
@@ -92,5 +94,7 @@ pub use nczchunk_engine::{
     Projections, Request, Result, SettingNames, Slice, TYPES, Take, Taken, TimeUnit, TypeRow, Variable, ZeroCopyReader,
     chunkshape, classic, key, read, read_into, status, write,
 };
+#[cfg(feature = "arrays")]
+pub use references::references;
 #[cfg(feature = "arrays")]
 pub use zarr::{AttributeValue, has_codec};

@@ -242,4 +242,5 @@ def main():
         options.output.write_text("\n".join(lines))
 
 
-main()
+if __name__ == "__main__":
+    main()

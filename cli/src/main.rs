@@ -1,7 +1,7 @@
 //! The command-line program: shows, checks, dumps and copies the arrays that the library opens.
 //!
 //! ```text
-//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ check.rs    the commands, one each
+//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ references.rs check.rs    the commands, one each
 //!   generate.rs      a command for those who install the program
 //!
 //!   open_storage.rs  from the words of the user to an open array
@@ -45,6 +45,7 @@ mod output;
 mod pieces;
 mod plan;
 mod progress;
+mod references;
 mod screen;
 mod slab;
 mod storage;
@@ -86,6 +87,7 @@ enum Command {
     Dump(dump::Dump),
     Map(map::Map),
     Copy(copy::Copy),
+    References(references::References),
     Check(check::Check),
     #[command(hide = true)]
     Generate(generate::Generate),
@@ -115,6 +117,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Dump(dump) => dump.run(&session),
         Command::Map(map) => map.run(&session),
         Command::Copy(copy) => copy.run(&session),
+        Command::References(references) => references.run(),
         Command::Check(check) => check.run(&session),
         Command::Generate(generate) => generate.run(Arguments::command()),
     }

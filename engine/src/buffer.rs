@@ -52,7 +52,8 @@ impl<'b> Buffer<'b> {
         if len > self.bytes.len() - begin {
             return None;
         }
-        self.skip(len);
+        self.bytes[begin..begin + len].fill(MaybeUninit::new(0));
+        self.filled += len;
         Some(&mut self.filled_mut()[begin..])
     }
 
@@ -82,6 +83,12 @@ impl<'b> Buffer<'b> {
         }
         self.filled = self.bytes.len();
         self.filled_mut()
+    }
+
+    /// Takes back all but the first `len` bytes.
+    #[allow(dead_code, reason = "codecs use it, and all of them can be left out")]
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.filled = self.filled.min(len);
     }
 
     /// The bytes that are filled.

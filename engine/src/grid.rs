@@ -400,6 +400,15 @@ impl Grid {
         Ok(())
     }
 
+    /// How many bytes lie from a step of a chunk's slowest dimension to the next, if [others](Self::set_pitch) lie in
+    /// between.
+    pub(crate) fn pitch(&self) -> Option<usize> {
+        let rows = self.dimensions.first()?.chunklen;
+        let pitch = usize::try_from(*self.strides().first()?).ok()?;
+        // Steps that follow one another are a chunk without a gap.
+        (rows > 1 && pitch.checked_mul(rows)? != self.chunk_bytes()).then_some(pitch)
+    }
+
     pub(crate) fn try_clone(&self) -> Result<Self> {
         let strides = dims::copied(self.layout.strides.iter().copied())?;
         Ok(Grid {

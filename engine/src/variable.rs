@@ -164,6 +164,12 @@ impl Variable {
         self.grid.set_pitch(pitch)
     }
 
+    /// How many bytes lie from a step of a chunk's slowest dimension to the next, if others lie in between.
+    #[doc(hidden)]
+    pub fn chunk_pitch(&self) -> Option<usize> {
+        self.grid.pitch()
+    }
+
     /// Sets a coarser grid by which the variable is written, such as that of the shards in which its chunks are stored;
     /// `None` stands for the chunks themselves. Every length is a multiple of the chunk's. This grid applies to the
     /// chunks that a write covers, to the check whether two plans share chunks, and to the parts of a plan for writing.

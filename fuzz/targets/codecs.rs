@@ -15,11 +15,12 @@ use nczchunk::{
 };
 use nczchunk_fuzz::Input;
 
-/// Gives a store a codec, by its number and the size of elements.
-fn add_codec(store: &mut ChunkStore<'_>, number: u8, type_size: usize) -> Result<()> {
+/// Gives a store a codec, by its number, the size of elements, and how many bytes a chunk has.
+fn add_codec(store: &mut ChunkStore<'_>, number: u8, type_size: usize, len: u32) -> Result<()> {
     const CNAMES: [&str; 5] = ["blosclz", "lz4", "lz4hc", "zlib", "zstd"];
     const SHUFFLES: [BloscShuffle; 3] = [BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit];
-    match number % 22 {
+    let size = type_size as u32;
+    match number % 28 {
         0 => store.add_codec(Crc32c),
         1 => store.add_codec(Fletcher32),
         2 => store.add_codec(Gzip::default()),
@@ -27,6 +28,12 @@ fn add_codec(store: &mut ChunkStore<'_>, number: u8, type_size: usize) -> Result
         4 => store.add_codec(Shuffle::new(type_size)),
         5 => store.add_codec(Zlib::default()),
         6 => store.add_codec(Zstd::default()),
+        22 => store.add_filter(5, &[8, 0, len, 1, 1, 0, 5, 2]),
+        23 => store.add_filter(6, &[2, 0, len, 0, 1, 0, 0, 1, 7]),
+        24 => store.add_filter(32000, &[]),
+        25 => store.add_filter(32004, &[]),
+        26 => store.add_filter(32008, &[0, 2, size, 0, 2]),
+        27 => store.add_filter(32008, &[0, 2, size, 0, 3]),
         blosc => {
             let (cname, shuffle) = (CNAMES[usize::from(blosc - 7) % 5], SHUFFLES[usize::from(blosc - 7) / 5]);
             store.add_codec(Blosc::new(cname, 5, shuffle, type_size, 0))
@@ -64,8 +71,8 @@ fuzz_target!(|bytes: &[u8]| {
     // Blosc codes the elements' size in its header; the shuffle takes whole elements.
     let variable = Variable::new(&[len], &[len], 1).unwrap();
     let mut store = ChunkStore::new(OneChunk(Mutex::new(bytes.to_vec()))).unwrap();
-    add_codec(&mut store, number, type_size).unwrap();
-    // blosclz is decoded only.
+    add_codec(&mut store, number, type_size, len as u32).unwrap();
+    // blosclz and some of HDF5's filters are decoded only.
     if is_chunk && store.is_writable() {
         let chunk: Vec<u8> = bytes.iter().copied().cycle().take(len).chain(vec![0; len]).take(len).collect();
         nczchunk::write(&variable, &store, &Hyperslab::all(), &chunk).unwrap();

@@ -93,3 +93,15 @@ def test_a_signal_ends_it(tmp_path):
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+
+
+def test_references_lead_to_the_same_values(tmp_path):
+    path, references = DATA / "coads_sst.nc", tmp_path / "refs.json"
+    nczchunk.write_references(path, references)
+    with nczchunk.open(path, "SST") as due, nczchunk.open(references, "SST") as found:
+        assert found.format == "Zarr v2" and found.dims == due.dims
+        np.testing.assert_array_equal(found[...], due[...])
+    nczchunk.write_references(path, references, "COADSY", url="https://example.org/a.nc")
+    assert '"COADSY/0":["https://example.org/a.nc",' in references.read_text()
+    with pytest.raises(FileNotFoundError):
+        nczchunk.write_references(tmp_path / "no.nc", references)

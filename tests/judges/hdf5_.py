@@ -19,14 +19,23 @@ def some_values(rng, shape, dtype):
     return numbers.astype(dtype)
 
 
-def some_filters(rng):
+def some_filters(rng, dtype):
     """Arguments of create_dataset."""
     filters = {"shuffle": rng.random() < 0.5, "fletcher32": rng.random() < 0.3}
-    how = rng.choice(["none", "gzip", "gzip", "zstd", "blosc", "bzip2"])
+    how = rng.choice(["none", "gzip", "gzip", "zstd", "blosc", "bzip2", "lzf", "lz4", "bitshuffle", "scaleoffset"])
     if how == "gzip":
         filters |= {"compression": "gzip", "compression_opts": rng.randint(1, 9)}
+    elif how == "lzf":
+        filters |= {"compression": "lzf"}
+    elif how == "scaleoffset":
+        # Floating-point numbers with some digits; nothing that changes values may come before a checksum.
+        digits = rng.choice([0, 2, 7]) if dtype.kind in "iu" else rng.randint(0, 4)
+        filters |= {"scaleoffset": digits, "fletcher32": False}
     elif how != "none":
-        filters |= dict({"zstd": hdf5plugin.Zstd(rng.randint(1, 9)), "bzip2": hdf5plugin.BZip2(),
+        filters |= dict({"lz4": hdf5plugin.LZ4(rng.choice([0, 16, 100])),
+                         "bitshuffle": hdf5plugin.Bitshuffle(rng.choice([0, 8, 64]),
+                                                             rng.choice(["none", "lz4", "zstd"])),
+                         "zstd": hdf5plugin.Zstd(rng.randint(1, 9)), "bzip2": hdf5plugin.BZip2(),
                          "blosc": hdf5plugin.Blosc(rng.choice(["lz4", "zstd", "zlib", "blosclz"]), 5,
                                                    rng.randint(0, 2))}[how])
     return filters
@@ -42,7 +51,7 @@ def make_array(rng, group, name):
     if shape and rng.random() < 0.8:
         how["chunks"] = tuple(rng.randint(1, max(1, min(length, 12))) for length in shape)
         how["maxshape"] = tuple(rng.choice([length, length, length + 30, None]) for length in shape)
-        how |= some_filters(rng)
+        how |= some_filters(rng, dtype)
     array = group.create_dataset(name, shape, dtype, **how)
     for _ in range(rng.randint(0, 4)):
         if not shape:
@@ -124,13 +133,13 @@ def of_netcdf(root):
 def refused(root):
     path = root / "refused.h5"
     with h5py.File(path, "w") as file:
-        file.create_dataset("lzf", data=np.arange(4), chunks=(2,), compression="lzf")
+        file.create_dataset("sperr", data=np.ones((40, 40)), chunks=(40, 40), **dict(hdf5plugin.Sperr()))
         file.create_dataset("reference", data=np.array([file.ref], dtype=h5py.ref_dtype))
         file.create_virtual_dataset("virtual", h5py.VirtualLayout((4,), "<i4"))
         file["outside"] = h5py.ExternalLink("other.h5", "/x")
         file["circle"] = h5py.SoftLink("circle")
         file.create_group("group")
-    yield Case("an unknown filter", path, array="lzf", refused=(ENOFILTER, "lzf"))
+    yield Case("an unknown filter", path, array="sperr", refused=(ENOFILTER, "32028"))
     yield Case("references", path, array="reference", refused=(ENOTBUILT, "references"))
     yield Case("a virtual dataset", path, array="virtual", refused=(ENOTBUILT, "virtual"))
     yield Case("an external link", path, array="outside", refused=(ENOTBUILT, "another file"))

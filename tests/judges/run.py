@@ -29,6 +29,7 @@ import netcdf_c
 import netcdf_classic
 import random_arrays
 import rectilinear
+import references_
 import table
 import tensorstore_
 import traps_chunks
@@ -42,7 +43,7 @@ from cases import Case, native
 
 WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": netcdf_c, "xarray": xarray_,
            "random": random_arrays, "rectilinear": rectilinear, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
-           "HDF5": hdf5_, "elements": elements,
+           "HDF5": hdf5_, "references": references_, "elements": elements,
            "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
            "traps: storages": traps_storages}
 

@@ -57,13 +57,19 @@ def expected(array):
     kind = array.dtype
     if h5py.check_string_dtype(kind) and h5py.check_string_dtype(kind).length is None:
         return "string", array.shape, [text.decode() for text in np.asarray(array[()]).ravel()]
-    found = np.asarray(array[()])
+    if kind.subdtype:
+        kind = np.dtype(f"V{kind.itemsize}")
+        found = np.empty(array.shape, kind)
+    else:
+        found = np.asarray(array[()])
     base = found.dtype
     name = {"S1": "char"}.get(base.str[1:], base.name if base.kind in "iufc" else base.str[1:])
     if base.kind == "b":
         name, found = "int8", found.view("i1")
     if base.kind == "V":
-        name = f"V{base.itemsize}"
+        # As it is stored.
+        name, found = f"V{base.itemsize}", np.empty(array.shape, f"V{base.itemsize}")
+        array.id.read(h5py.h5s.ALL, h5py.h5s.ALL, found, array.id.get_type())
     elif base.byteorder == ">":
         found = found.astype(base.newbyteorder("<"))
     return name, array.shape, found.tobytes()
@@ -144,6 +150,84 @@ def types(file):
     create("committed", data=values((3,)), dtype=file["kind"])
 
 
+def integers_of_bits(kind, bits, offset=0):
+    kind = kind.copy()
+    kind.set_precision(bits)
+    kind.set_offset(offset)
+    return kind
+
+
+def with_filters(file, name, kind, data, filters, chunk=None):
+    """An array of a type that numpy does not have, with filters by their numbers."""
+    how = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    if filters is not None:
+        how.set_chunk(chunk or data.shape)
+    for number in filters or []:
+        how.set_filter(number, h5py.h5z.FLAG_OPTIONAL)
+    space = h5py.h5s.create_simple(data.shape)
+    array = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), kind, space, how))
+    if data.dtype.kind == "V":
+        array.id.write(h5py.h5s.ALL, h5py.h5s.ALL, data, kind)
+    else:
+        array[...] = data
+
+
+def packed(file):
+    """Numbers of a few bits, and all filters that pack them."""
+    nbit, shuffle, deflate = 5, 2, 1
+    signed = values((7, 9), "<i4") * 17 - 800
+    for name, kind, bits, offset in [("i2", h5py.h5t.STD_I16LE, 12, 3), ("big_i4", h5py.h5t.STD_I32BE, 11, 14),
+                                     ("u1", h5py.h5t.STD_U8LE, 5, 2), ("i8", h5py.h5t.STD_I64LE, 40, 0),
+                                     ("big_u8", h5py.h5t.STD_U64BE, 63, 1), ("u4", h5py.h5t.STD_U32LE, 17, 8)]:
+        kind = integers_of_bits(kind, bits, offset)
+        data = signed if "i" in name[-2:] else abs(signed) % 31
+        with_filters(file, f"bits_{name}", kind, data, None)
+        with_filters(file, f"bits_chunked_{name}", kind, data, [shuffle, deflate], (3, 4))
+        with_filters(file, f"nbit_{name}", kind, data, [nbit], (3, 4))
+        with_filters(file, f"nbit_deflate_{name}", kind, data, [nbit, deflate], (3, 4))
+    with_filters(file, "nbit_whole", h5py.h5t.IEEE_F32LE, values((5, 4), "<f4"), [nbit])
+    parts = h5py.h5t.create(h5py.h5t.COMPOUND, 24)
+    few = integers_of_bits(h5py.h5t.STD_I16BE, 9, 4)
+    parts.insert(b"a", 1, few)
+    parts.insert(b"b", 4, h5py.h5t.IEEE_F64LE)
+    parts.insert(b"c", 13, h5py.h5t.array_create(few, (2, 2)))
+    parts.insert(b"d", 21, h5py.h5t.py_create(np.dtype("S3")))
+    raw = np.frombuffer(values((10, 24), "u1").tobytes(), "V24")
+    with_filters(file, "nbit_structure", parts, raw, [nbit], (4,))
+    few = h5py.h5t.array_create(integers_of_bits(h5py.h5t.STD_I32LE, 10, 8), (3,))
+    with_filters(file, "nbit_array", few, np.frombuffer(values((5, 12), "u1").tobytes(), "V12"), [nbit], (4,))
+    create = file.create_dataset
+    for order in "<>":
+        for name in ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]:
+            full = create(f"offset_{order == '>'}_{name}", (9, 10), order + name, chunks=(4, 5), scaleoffset=0,
+                          fillvalue=99, shuffle=name == "u2")
+            full[:7] = values((7, 10), order + name) - (50 if name[0] == "i" else 0) + (1 << 40 if "8" in name else 0)
+        for name in ["f4", "f8"]:
+            full = create(f"offset_{order == '>'}_{name}", (9, 10), order + name, chunks=(4, 5), scaleoffset=3,
+                          fillvalue=-9, compression="gzip" if name == "f8" else None)
+            full[:7] = values((7, 10), order + name) / 7 - 3
+    create("offset_same", data=np.full((4, 4), 7, "<i4"), chunks=(4, 4), scaleoffset=0)
+    create("offset_5", data=values((40,), "<i4") % 30 - 9, chunks=(7,), scaleoffset=5)
+    create("offset_full", data=np.array([-2**31, 2**31 - 1, 0, 5], "<i4"), chunks=(4,), scaleoffset=0)
+    create("offset_full_big", data=np.array([-2**31, 2**31 - 1, 0, 5], ">i4"), chunks=(4,), scaleoffset=0)
+    create("offset_32", data=values((9,)), chunks=(4,), scaleoffset=32)
+    create("offset_large", data=np.array([1e300, -1e300, 3.25]), chunks=(3,), scaleoffset=2)
+    long = values((50, 70), "<i4")
+    create("lzf", data=long, chunks=(30, 30), compression="lzf")
+    create("lzf_shuffled", data=long.astype("<f8"), chunks=(50, 70), compression="lzf", shuffle=True)
+    create("lzf_random", data=np.random.default_rng(1).bytes(500), dtype="V500", shape=(1,), chunks=(1,),
+           compression="lzf")
+    for size in [0, 64, 1000]:
+        create(f"lz4_{size}", data=long, chunks=(30, 30), **dict(hdf5plugin.LZ4(size)))
+    create("lz4_random", data=np.frombuffer(np.random.default_rng(1).bytes(500), "<i4"), chunks=(60,),
+           **dict(hdf5plugin.LZ4()))
+    for inner in ["none", "lz4", "zstd"]:
+        for name in ["i1", "<i2", "<f4", ">f8"]:
+            create(f"bitshuffle_{inner}_{name[-2:]}", data=long.astype(name), chunks=(30, 43),
+                   **dict(hdf5plugin.Bitshuffle(cname=inner, nelems=64 if name == "<i2" else 0)))
+    create("bitshuffle_V20", data=np.frombuffer(long.tobytes(), "V20"), chunks=(300,), **dict(hdf5plugin.Bitshuffle()))
+
+
 TYPES_REFUSED = [("reference", "references"), ("ragged", "variable-length sequences"), ("null", "null")]
 
 
@@ -190,9 +274,12 @@ def main():
             for name, filters in [("zstd", hdf5plugin.Zstd()), ("blosc", hdf5plugin.Blosc("lz4", 5, 1)),
                                   ("blosc_zstd", hdf5plugin.Blosc("zstd", 5, 2)), ("bzip2", hdf5plugin.BZip2())]:
                 file.create_dataset(name, data=values((40, 30), "<f4"), chunks=(16, 16), **dict(filters))
-            file.create_dataset("lzf", data=values((4,)), chunks=(4,), compression="lzf")
-            file.create_dataset("scale", data=values((4,)), chunks=(4,), scaleoffset=0)
-            file.create_dataset("lz4", data=values((4,)), chunks=(4,), **dict(hdf5plugin.LZ4()))
+            szip = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            szip.set_chunk((40,))
+            szip.set_szip(h5py.h5z.SZIP_NN_OPTION_MASK, 8)
+            space = h5py.h5s.create_simple((40,))
+            h5py.Dataset(h5py.h5d.create(file.id, b"szip", h5py.h5t.STD_I32LE, space, szip))[...] = values((40,))
+            file.create_dataset("sperr", data=values((40, 40), "<f4"), chunks=(40, 40), **dict(hdf5plugin.Sperr()))
             plain = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
             plain.set_chunk((2, 4))
             plain.set_deflate(4)
@@ -203,8 +290,12 @@ def main():
             layout = h5py.VirtualLayout((4,), "<i4")
             file.create_virtual_dataset("virtual", layout)
             file.create_dataset("external", (4,), "<i4", external=[("other.bin", 0, 16)])
-        made.add("filters.h5", [("lzf", "lzf"), ("scale", "scaleoffset"), ("lz4", "lz4"), ("virtual", "virtual"),
+        made.add("filters.h5", [("szip", "szip"), ("sperr", "32028"), ("virtual", "virtual"),
                                 ("external", "other files")])
+        for libver in ["earliest", "latest"]:
+            with h5py.File(made.path(f"packed-{libver}.h5"), "w", libver=(libver, "latest")) as file:
+                packed(file)
+            made.add(f"packed-{libver}.h5")
         with h5py.File(made.path("pages.h5"), "w", libver="latest") as file:
             paged = file.create_dataset("fixed", (6000,), "i1", chunks=(2,), fillvalue=3)
             paged[4100:4104], paged[5999] = [1, 2, 4, 5], 9

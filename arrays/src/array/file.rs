@@ -3,6 +3,7 @@
 //! A file is known by its first bytes, whatever its name is. Such files are read only. A format has a module with two
 //! functions: `open` gives an array of a file as an [`Opened`], and `list` tells the [`Node`]s that are in it.
 
+use super::references;
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 #[cfg(feature = "cfdb")]
@@ -25,6 +26,8 @@ pub(super) enum FileKind {
     Cfdb,
     /// An HDF5 file, as netCDF-4 writes.
     Hdf5,
+    /// A file of references: a storage for objects.
+    References,
 }
 
 /// What files begin with.
@@ -50,6 +53,7 @@ impl FileKind {
             FileKind::Classic => "netCDF classic",
             FileKind::Cfdb => "cfdb",
             FileKind::Hdf5 => "HDF5",
+            FileKind::References => "references",
         }
     }
 
@@ -71,6 +75,7 @@ impl FileKind {
                 Err(ErrorKind::Unsupported("a booklet file with values of fixed length, which cfdb does not write")
                     .into())
             }
+            None if references::may_be(first) => Ok(FileKind::References),
             None if has_user_block(objects, name, len)? => Ok(FileKind::Hdf5),
             None => Err(ErrorKind::UnknownFormat.into()),
         }
@@ -85,6 +90,8 @@ fn has_user_block(_: &dyn ObjectStore, _: &str, _: u64) -> Result<bool> {
     Ok(false)
 }
 
+const REFERENCES_WITHIN: ErrorKind =
+    ErrorKind::Unsupported("a file of references that is an object of a storage; open it by its path or URL");
 const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a storage");
 #[cfg(not(feature = "cfdb"))]
 const CFDB: ErrorKind = ErrorKind::Unsupported("cfdb files, which this build does not include");
@@ -111,6 +118,7 @@ pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<(Opened,
         #[cfg(not(feature = "hdf5"))]
         FileKind::Hdf5 => return Err(HDF5.into()),
         FileKind::Zip => return Err(ZIP_WITHIN.into()),
+        FileKind::References => return Err(REFERENCES_WITHIN.into()),
     };
     Ok((opened, kind))
 }
@@ -141,6 +149,7 @@ pub(super) fn list(
         #[cfg(not(feature = "hdf5"))]
         FileKind::Hdf5 => Err(HDF5.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),
+        FileKind::References => Err(REFERENCES_WITHIN.into()),
     }
 }
 

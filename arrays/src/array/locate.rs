@@ -3,18 +3,26 @@
 use std::path::Path;
 
 use super::file::FileKind;
+#[cfg(not(feature = "network"))]
+use super::references::WITHOUT_NETWORK;
+use super::references::{self, Origin};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MemoryLimits;
 #[cfg(feature = "cfdb")]
 use crate::object::LockedFile;
 #[cfg(feature = "network")]
 use crate::object::{Content, Network, Service};
-use crate::object::{Directory, OneFile, Storage, Url, paths};
+use crate::object::{Directory, ObjectStore, OneFile, Storage, Url, paths, read_text};
 #[cfg(feature = "zip")]
 use crate::object::{PrefixedStorage, Zip, only_prefix};
 
 /// Opens the storage at a path: a directory, a zip file, or a [file that holds arrays](Storage::file). The first bytes
 /// of a file determine its kind. If all entries of a zip file are in one directory, such as the one that was packed,
 /// names of arrays and groups may begin with that directory or not, unless it contains an entry of the same name.
+///
+/// A file of references (JSON, as kerchunk writes it) is a storage, too: its objects are parts of other files. It may lead
+/// to any file that this process may read, and to any URL; one at a URL only to URLs. Relative paths are relative to
+/// where the file of references is.
 ///
 /// netCDF's form of a path, `file://PATH#mode=...`, is also accepted.
 ///
@@ -48,6 +56,11 @@ fn at_url(url: &Url<'_>) -> Result<Storage> {
     let Some((network, file)) = Network::open_file(url)? else { return Storage::new(Network::open(url)?) };
     match FileKind::of(&network, &file) {
         Ok(FileKind::Zip) => Err(ErrorKind::Unsupported("zip files at URLs").into()),
+        Ok(FileKind::References) => {
+            let begin = url.text.strip_suffix(&*file).or(url.text.rsplit_once('/').map(|(begin, _)| begin));
+            let origin = Origin::Below(begin.unwrap_or_default());
+            references(&network, &file, origin)
+        }
         Ok(_) => Storage::new(network)?.file(&file),
         // Servers that have no object of this name say so in many ways, and some tell in a page what is below it.
         Err(error)
@@ -78,12 +91,12 @@ const WITHOUT: ErrorKind = ErrorKind::Unsupported(
 
 #[cfg(not(feature = "network"))]
 fn at_url(_: &Url<'_>) -> Result<Storage> {
-    Err(WITHOUT.into())
+    Err(WITHOUT_NETWORK.into())
 }
 
 #[cfg(not(feature = "network"))]
 fn for_url(_: &Url<'_>) -> Result<Storage> {
-    Err(WITHOUT.into())
+    Err(WITHOUT_NETWORK.into())
 }
 
 /// The storage that a file is.
@@ -91,6 +104,7 @@ fn file_at(path: &Path) -> Result<Storage> {
     let file = OneFile::open(path)?;
     match FileKind::of(&file, OneFile::NAME) {
         Ok(FileKind::Zip) => zip_at(path),
+        Ok(FileKind::References) => references_at(path, &file).map_err(|error| error.in_object(path.display())),
         #[cfg(feature = "cfdb")]
         Ok(FileKind::Cfdb) => {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
@@ -101,6 +115,19 @@ fn file_at(path: &Path) -> Result<Storage> {
         Err(error) if error.kind() == ErrorKind::UnknownFormat => zip_at(path),
         Err(error) => Err(error.in_object(path.display())),
     }
+}
+
+/// The objects of a file of references, which are in other files.
+fn references_at(path: &Path, file: &OneFile) -> Result<Storage> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let directory = std::fs::canonicalize(directory.unwrap_or(Path::new(".")))?;
+    references(file, OneFile::NAME, Origin::Directory(&directory))
+}
+
+fn references(objects: &dyn ObjectStore, name: &str, origin: Origin<'_>) -> Result<Storage> {
+    let limit = MemoryLimits::default().metadata();
+    let text = read_text(objects, name, limit)?.ok_or(ErrorKind::NotFound("file"))?;
+    Storage::new(references::read(&text, origin, limit)?)
 }
 
 /// Opens a storage at a path in which to create arrays: a directory, which is created if nothing exists there.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   locate.rs       from a path to a storage for objects
+//!   references.rs   files of references: of which files objects are parts
 //!   file.rs         files that hold several arrays: which formats there are
 //!   description.rs  what an array is to be like that is created
 //!   documents.rs    the documents of arrays and groups, as they are changed
@@ -26,6 +27,7 @@ mod keys;
 mod list;
 mod locate;
 mod nczarr;
+mod references;
 mod resize;
 
 use std::any::type_name;

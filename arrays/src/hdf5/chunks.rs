@@ -25,13 +25,20 @@ pub(super) struct InChunks {
     /// The name of the array in the file.
     name: String,
     index: Index,
-    /// The array's shape and that of its chunks, if those at its edges go through no filter.
-    plain_edges: Option<(Vec<usize>, Vec<usize>)>,
+    edges: Edges,
     nodes: Lock<Nodes>,
     /// Where a node is read from if there is no cache, which is so in a child of the process.
     storage: Storage,
     /// Whether a chunk was found that has not been through all filters.
     has_skipped: AtomicBool,
+}
+
+/// Which codecs are filters, and which chunks go through none.
+pub(super) struct Edges {
+    /// How many codecs come before the filters.
+    pub before_filters: u32,
+    /// The array's shape and that of its chunks, if those at its edges go through no filter.
+    pub plain: Option<(Vec<usize>, Vec<usize>)>,
 }
 
 /// The nodes that were used last. They are in two halves: when the new one is full it becomes the old one, and what was
@@ -71,18 +78,13 @@ impl Nodes {
 }
 
 impl InChunks {
-    pub(super) fn new(
-        file: &File,
-        name: &str,
-        index: Index,
-        plain_edges: Option<(Vec<usize>, Vec<usize>)>,
-    ) -> Result<Self> {
+    pub(super) fn new(file: &File, name: &str, index: Index, edges: Edges) -> Result<Self> {
         Ok(InChunks {
             file: alloc::text(&file.name)?,
             file_len: file.len,
             name: alloc::text(name)?,
             index,
-            plain_edges,
+            edges,
             nodes: Lock::new(Nodes::default()),
             storage: file.storage.clone(),
             has_skipped: AtomicBool::new(false),
@@ -195,14 +197,15 @@ impl Locate for InChunks {
                 end.is_none_or(|end| end > len)
             })
         };
-        if self.plain_edges.as_ref().is_some_and(is_beyond) {
-            return Ok(u32::MAX);
+        let of_filters = |mask: u32| mask << self.edges.before_filters;
+        if self.edges.plain.as_ref().is_some_and(is_beyond) {
+            return Ok(of_filters(u32::MAX));
         }
         if !self.has_skipped.load(Ordering::Acquire) {
             return Ok(0);
         }
         match self.find(chunk, true).map_err(|error| self.about(error))? {
-            Found::Chunk(record) => Ok(record.map_or(0, |record| record.skipped)),
+            Found::Chunk(record) => Ok(record.map_or(0, |record| of_filters(record.skipped))),
             Found::Node(_) => Err(ErrorKind::Internal.into()),
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct Datatype {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum What {
     Element(ElementType, Endian),
+    /// Integers that use only these bits, counted from the lowest.
+    Bits(ElementType, Endian, (u32, u32)),
     /// Variable-length strings, which are in a global heap.
     Texts,
     /// The addresses of objects.
@@ -46,7 +48,7 @@ impl Datatype {
             What::Element(element, _) if self.size > LARGEST => {
                 Err(Error::from(ErrorKind::Unsupported("elements of more than 16 MiB")).in_object(element))
             }
-            What::Element(element, endian) => Ok((element, endian)),
+            What::Element(element, endian) | What::Bits(element, endian, _) => Ok((element, endian)),
             What::Texts => Ok((ElementType::String, Endian::Native)),
             What::ObjectStore => {
                 Err(ErrorKind::Unsupported("an array of references to objects of an HDF5 file").into())
@@ -65,7 +67,7 @@ impl Datatype {
         let what = match first & 15 {
             0 | 4 => {
                 let is_signed = first & 15 == 0 && bits & 1 << 3 != 0;
-                let (offset, precision) = (cursor.u16()?, usize::from(cursor.u16()?));
+                let (offset, precision) = (u32::from(cursor.u16()?), u32::from(cursor.u16()?));
                 let element = match (size, is_signed) {
                     (1, true) => ElementType::Byte,
                     (1, false) => ElementType::UByte,
@@ -76,9 +78,14 @@ impl Datatype {
                     (8, true) => ElementType::Int64,
                     _ => ElementType::UInt64,
                 };
-                match matches!(size, 1 | 2 | 4 | 8) && offset == 0 && precision == 8 * size {
-                    true => What::Element(element, endian),
-                    false => What::Refused("HDF5 integers that do not fill 1, 2, 4 or 8 bytes"),
+                let bits = 8 * size.min(LARGEST) as u32;
+                match (offset, precision) {
+                    _ if !matches!(size, 1 | 2 | 4 | 8) => {
+                        What::Refused("HDF5 integers of other sizes than 1, 2, 4 and 8 bytes")
+                    }
+                    (0, precision) if precision == bits => What::Element(element, endian),
+                    (_, 1..) if offset + precision <= bits => What::Bits(element, endian, (offset, offset + precision)),
+                    _ => return Err(malformed("integers whose bits are beyond their bytes")),
                 }
             }
             1 => {
@@ -169,7 +176,7 @@ impl Datatype {
             // The first version has arrays in place, of up to four dimensions.
             cursor.skip(if version < 2 { 28 } else { 0 })?;
             let member = Datatype::within(cursor, depth)?;
-            if !matches!(member.what, What::Element(..)) {
+            if !matches!(member.what, What::Element(..) | What::Bits(..)) {
                 all = opaque(size, member.what);
             }
             if parts.len() < 3 {
@@ -191,7 +198,7 @@ impl Datatype {
 /// What consists of these: bytes, unless they say where others are.
 fn opaque(len: usize, of: What) -> What {
     match of {
-        What::Element(..) => What::Element(ElementType::Opaque { len }, Endian::Native),
+        What::Element(..) | What::Bits(..) => What::Element(ElementType::Opaque { len }, Endian::Native),
         _ => What::Refused("HDF5 compounds with members of unsupported types"),
     }
 }

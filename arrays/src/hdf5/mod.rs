@@ -6,6 +6,7 @@
 //!   chunks.rs       where chunks are: the nodes of the index that are kept
 //!   index.rs        the indices of chunks: from node to node, without reading
 //!   attribute.rs    attributes
+//!   bits.rs         integers of which only some bits have a meaning
 //!   dataset.rs      an array as its header says
 //!   datatype.rs     what elements are
 //!   group.rs        the links of a group
@@ -22,6 +23,7 @@
 //! checksum is compared with it, and what leads back to itself ends with an error.
 
 mod attribute;
+mod bits;
 mod btree;
 mod bytes;
 mod chunks;

@@ -3,23 +3,25 @@
 use std::collections::HashSet;
 
 use super::attribute::{self, Stored};
+use super::bits::Bits;
 use super::bytes::{is_of_the_file, malformed};
-use super::chunks::InChunks;
+use super::chunks::{Edges, InChunks};
 use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_dataset};
+use super::datatype::What;
 use super::file::File;
 use super::group::{Link, Target, is_group, links};
 use super::header::Header;
 use super::index::Index;
 use super::text::{self, HeapFile, HeapTexts};
 use crate::alloc;
-use crate::codec::{self, Codec};
+use crate::codec::{self, Codec, CodecUse};
 use crate::copier::TextElement;
 use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened, lossy_text};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::netcdf;
-use crate::object::Storage;
+use crate::object::{Name, Storage};
 use crate::store::ChunkStore;
 use crate::strings::{self, TextChunks};
 use crate::variable::{Endian, Variable};
@@ -256,7 +258,7 @@ fn array<'w>(file: &File, header: &Header, within: Within<'w>, name: &str) -> Re
             _ => piece(&dataset, 0)?.chunk_shape,
         };
         for filter in &dataset.filters {
-            codec_of(filter, dataset.datatype.size)?;
+            codec_of(file, filter, (element, dataset.datatype.size))?;
         }
         let shape = dataset.space.shape;
         Ok((attributes, NodeArray { element, shape, chunk_shape, shard_shape: None, dimensions }))
@@ -378,18 +380,22 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
             let layout = ChunkedLayout { shape, index, address, edges_are_plain: false };
             (chunked(file, name, dataset, &layout)?, layout.shape)
         }
-        Layout::Chunked(layout) => {
-            let mut store = chunked(file, name, dataset, layout)?;
-            for filter in &dataset.filters {
-                store.add_boxed_codec(codec_of(filter, size)?)?;
-            }
-            (store, alloc::copied(&layout.shape)?)
-        }
+        Layout::Chunked(layout) => (chunked(file, name, dataset, layout)?, alloc::copied(&layout.shape)?),
     };
+    let mut fill_value = dataset.fill_value.as_deref().map(alloc::copied).transpose()?;
+    if let What::Bits(_, _, bits) = dataset.datatype.what {
+        fill_value.iter_mut().for_each(|value| Bits::new(element, endian, bits).value(value));
+        store.add_codec(Bits::new(element, endian, bits))?;
+    }
+    if let Layout::Chunked(_) = dataset.layout {
+        for filter in &dataset.filters {
+            store.add_boxed_codec(codec_of(file, filter, (element, size))?)?;
+        }
+    }
     let limits = file.storage.memory_limits();
     if is_text {
         let mut variable = Variable::new(shape, &chunk_shape, strings::ELEMENT)?;
-        let fill_value = text::fill_value(file, dataset.fill_value.as_deref())?;
+        let fill_value = text::fill_value(file, fill_value.as_deref())?;
         variable.set_texts(strings::copier(), TextElement::new(fill_value)?)?;
         let count = variable.chunk_bytes() / strings::ELEMENT;
         let chunk_bytes = count.checked_mul(size).ok_or(ErrorKind::OutOfMemory)?;
@@ -407,44 +413,70 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
         variable.set_word_size(element.word_size())?;
         variable.set_endian(if element.word_size() > 1 { endian } else { Endian::Native })?;
     }
-    let fill_value =
-        dataset.fill_value.as_deref().map(|value| attribute::native(value, element, endian)).transpose()?;
+    let fill_value = fill_value.as_deref().map(|value| attribute::native(value, element, endian)).transpose()?;
     variable.set_fill_value(fill_value.as_deref())?;
     Ok((variable, store, element))
 }
 
 fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -> Result<ChunkStore<'static>> {
     let index = Index::read(file, layout, &dataset.space, dataset.datatype.size)?;
-    let plain_edges = match layout.edges_are_plain {
+    let plain = match layout.edges_are_plain {
         true => Some((alloc::copied(&dataset.space.shape)?, alloc::copied(&layout.shape)?)),
         false => None,
     };
-    let chunks = InChunks::new(file, name, index, plain_edges)?;
+    let before_filters = matches!(dataset.datatype.what, What::Bits(..)).into();
+    // A chunk's mask has a bit for each codec.
+    if dataset.filters.len() + before_filters as usize > 32 {
+        return Err(ErrorKind::Unsupported("integers of some bits that go through 32 filters of HDF5's").into());
+    }
+    let chunks = InChunks::new(file, name, index, Edges { before_filters, plain })?;
     ChunkStore::new(ObjectChunks::new(file.storage.clone(), chunks))
 }
 
-/// The codec that a filter is. What only the writing of it depends on may be missing.
-fn codec_of(filter: &Filter, element_size: usize) -> Result<Box<dyn Codec>> {
+/// The codec that a filter is: the caller's own, or the library's. What only the writing of it depends on may be
+/// missing.
+fn codec_of(file: &File, filter: &Filter, (element, size): (ElementType, usize)) -> Result<Box<dyn Codec>> {
     const DEFLATE: u32 = 1;
     const SHUFFLE: u32 = 2;
     const BZIP2: u32 = 307;
     const BLOSC: u32 = 32001;
     const ZSTD: u32 = 32015;
+    let own = Name::of(format_args!("hdf5.{}", filter.number))?;
+    if let Some(make) = file.storage.codecs().find(&own) {
+        return own_codec(make, &own, filter, (element, size)).map_err(|error| about(error, filter));
+    }
     let mut parameters = [0; 7];
     let given = filter.parameters.get(..filter.parameters.len().min(7)).unwrap_or_default();
     parameters[..given.len()].copy_from_slice(given);
     let due: &[u32] = match filter.number {
         DEFLATE => &[parameters[0].min(9)],
-        SHUFFLE if given.is_empty() => &[element_size as u32],
+        SHUFFLE if given.is_empty() => &[size as u32],
         SHUFFLE => &[parameters[0]],
         BZIP2 | ZSTD => &[3],
         BLOSC => {
             let [_, _, type_size, chunk_size, ..] = parameters;
             &[2, 2, type_size.max(1), chunk_size, 5, parameters[5].min(2), parameters[6].min(5)]
         }
-        _ => given,
+        _ => &filter.parameters,
     };
     codec::of_filter(filter.number, due).map_err(|error| about(error, filter))
+}
+
+/// The codec that a function of the caller's makes for a filter.
+fn own_codec(
+    make: &codec::MakeCodec,
+    name: &str,
+    filter: &Filter,
+    (element, element_size): (ElementType, usize),
+) -> Result<Box<dyn Codec>> {
+    let mut configuration = alloc::text(r#"{"parameters":["#)?;
+    for (i, parameter) in filter.parameters.iter().enumerate() {
+        let comma = if i == 0 { "" } else { "," };
+        alloc::push_text(&mut configuration, &Name::of(format_args!("{comma}{parameter}"))?)?;
+    }
+    alloc::push_text(&mut configuration, "]}")?;
+    let type_name = Name::of(format_args!("{element}"))?;
+    make(&CodecUse { name, configuration: &configuration, type_name: &type_name, element_size })
 }
 
 /// An error of a filter, with its number and its name.

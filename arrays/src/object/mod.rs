@@ -21,6 +21,7 @@
 //!     index.rs             which entries there are, by name
 //!     writer.rs            making a new one
 //!   prefixed.rs            the objects whose names begin with a prefix, without it
+//!   references.rs          objects that are parts of others, as a file of references says
 //!   whole.rs               whole objects, such as metadata
 //!
 //!   byte_range.rs          where a read begins
@@ -50,6 +51,7 @@ mod network;
 pub(crate) mod paths;
 mod positioned;
 mod prefixed;
+mod references;
 mod requests_in_flight;
 mod retry_eintr;
 mod storage;
@@ -74,6 +76,7 @@ pub use memory::Memory;
 pub(crate) use network::Network;
 pub(crate) use positioned::read_opened;
 pub use prefixed::{PrefixedStorage, only_prefix};
+pub(crate) use references::{Reference, References, Target};
 pub use storage::Storage;
 pub use temp_name::Unfinished;
 pub use traits::{Entry, ObjectStore, check_name};

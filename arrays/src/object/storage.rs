@@ -95,6 +95,8 @@ impl Storage {
     /// Adds a codec. `make` then makes each codec of this name in the metadata of the storage's arrays, even if the
     /// library has a codec of the same name. A name without `numcodecs.` also stands for the name with that prefix.
     /// Arrays that are open already, and clones of the storage, do not know the codec.
+    /// In HDF5 files a codec called `hdf5.32028` is the filter of that number, and its configuration is
+    /// `{"parameters":[...]}`.
     ///
     /// The codec turns bytes into bytes. In Zarr v3, a codec before the codec `bytes` in the metadata also gets the
     /// bytes of the elements; these must then be in the machine's byte order.

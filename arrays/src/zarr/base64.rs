@@ -6,7 +6,7 @@ use crate::error::Result;
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The bytes that a text stands for; `None` if it is not base64 with its padding.
-pub(super) fn decode(text: &str) -> Result<Option<Vec<u8>>> {
+pub(crate) fn decode(text: &str) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let groups = text.as_bytes().chunks(4);
     let last = groups.len();

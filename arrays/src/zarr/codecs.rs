@@ -281,7 +281,7 @@ fn find_v2(id: &str) -> Option<&'static Definition> {
 
 fn find_v3(name: &str) -> Option<&'static Definition> {
     codec::definitions()
-        .find(|codec| codec.v3 == name)
+        .find(|codec| codec.v3 == name && !name.is_empty())
         .or_else(|| codec::definitions().find(|codec| codec.has_v3(name)))
 }
 

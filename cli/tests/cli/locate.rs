@@ -89,3 +89,19 @@ fn what_cannot_be_located_is_refused() {
     assert!(run(&["locate", "data/coads_sst.zarr", "--slab", "12"]).message(2).contains("out of range"));
     assert!(run(&["locate", "data/coads_sst.nc", "none"]).message(1).contains("no such variable"));
 }
+
+/// What is read by way of references is what the file has.
+#[test]
+fn references_are_another_way_to_the_same_values() {
+    let directory = std::env::temp_dir().join(format!("nczchunk-cli-references-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let refs = directory.join("refs.json");
+    let refs = refs.to_str().unwrap();
+    run(&["references", "data/coads_sst.nc", "-o", refs]);
+    assert_eq!(run(&["dump", refs, "SST"]).text(), run(&["dump", "data/coads_sst.nc", "SST"]).text());
+    let text =
+        run(&["references", "data/coads_sst.nc", "COADSY", "-o", "-", "--url", "https://example.org/a.nc"]).text();
+    assert!(text.contains(r#""COADSY/0":["https://example.org/a.nc","#), "{text}");
+    assert!(!text.contains("SST"), "{text}");
+    std::fs::remove_dir_all(directory).unwrap();
+}

@@ -185,6 +185,10 @@ impl Codec for Bz2 {
         }
     }
 
+    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+        Some(("bz2", None))
+    }
+
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let mut stream = sys::bz_stream::zeroed();
         // SAFETY: as to decode. The level is from 1 to 9; 0 stands for bzip2's work factor, which is 30.

@@ -50,6 +50,12 @@ impl<'c> Chain<'c> {
         self.codecs.is_empty()
     }
 
+    /// The codecs' names in their order, and what numcodecs calls them: see [`Codec::numcodecs`].
+    #[allow(clippy::type_complexity, reason = "it is what two functions of a codec say")]
+    pub(crate) fn numcodecs(&self) -> impl Iterator<Item = (&str, Option<(&'static str, Option<usize>)>)> {
+        self.codecs.iter().map(|codec| (codec.name(), codec.numcodecs()))
+    }
+
     /// The codecs' names in their order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.codecs.iter().map(|codec| codec.name())

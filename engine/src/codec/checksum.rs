@@ -18,6 +18,8 @@ pub(super) const SUM: usize = 4;
 /// A checksum's algorithm.
 pub(super) trait Sum: Send + Sync {
     const NAME: &'static str;
+    /// Whether numcodecs has the sum behind the data, too, and with no settings.
+    const IS_NUMCODECS: bool = false;
 
     fn of(data: &[u8]) -> u32;
 
@@ -89,6 +91,10 @@ macro_rules! codec_with_sum {
         impl $crate::codec::traits::Codec for $sum {
             fn name(&self) -> &str {
                 Self::NAME
+            }
+
+            fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+                Self::IS_NUMCODECS.then_some((Self::NAME, None))
             }
 
             fn encoded_bound(&self, decoded_size: usize) -> usize {

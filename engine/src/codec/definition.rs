@@ -14,7 +14,8 @@ pub use crate::setting::{Given, Kind, Setting, Written};
 
 /// A codec of the library's.
 pub struct Definition {
-    /// The `id` that numcodecs and so Zarr v2 has; empty if Zarr v2 has no such codec.
+    /// The `id` that numcodecs and so Zarr v2 has; empty if Zarr v2 has no such codec. If both names are empty, it is one
+    /// of HDF5's filters alone.
     #[doc(hidden)]
     pub v2: &'static str,
     /// The name that is written in Zarr v3, where `numcodecs.` with the `id` is read, too.
@@ -96,7 +97,8 @@ impl Definition {
     #[doc(hidden)]
     pub fn has_v3(&self, name: &str) -> bool {
         let id = name.strip_prefix("numcodecs.");
-        self.v3 == name || !self.v2.is_empty() && (id == Some(self.v2) || self.is_read_bare && self.v2 == name)
+        !name.is_empty() && self.v3 == name
+            || !self.v2.is_empty() && (id == Some(self.v2) || self.is_read_bare && self.v2 == name)
     }
 
     /// Its name in messages and lists.

@@ -21,6 +21,7 @@ pub struct Fletcher32;
 
 impl Sum for Fletcher32 {
     const NAME: &'static str = "fletcher32";
+    const IS_NUMCODECS: bool = true;
 
     fn of(data: &[u8]) -> u32 {
         fletcher32(data)

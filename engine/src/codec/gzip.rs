@@ -92,6 +92,10 @@ impl Codec for Gzip {
         true
     }
 
+    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+        Some(("gzip", None))
+    }
+
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let no_room = ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" };
         // No flags, no time, no extra flags, an unknown system.

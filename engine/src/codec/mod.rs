@@ -12,11 +12,13 @@ mod definition;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
 mod deflate;
 mod filter;
-#[cfg(any(feature = "blosc", feature = "lz4"))]
+#[cfg(any(feature = "nbit", feature = "scaleoffset"))]
+mod highest_first;
+#[cfg(feature = "blosc")]
 mod matches;
 mod numbers;
 mod parts;
-#[cfg(any(feature = "blosc", feature = "shuffle"))]
+#[cfg(any(feature = "bitshuffle", feature = "blosc", feature = "shuffle"))]
 mod planes;
 mod registry;
 mod steps;
@@ -62,12 +64,16 @@ codecs! {
     mod fletcher32; "fletcher32" => Fletcher32,
     mod gzip; "gzip" => Gzip,
     mod lz4; "lz4" => Lz4,
+    mod lzf; "lzf" =>,
+    mod nbit; "nbit" =>,
     mod packbits; "packbits" =>,
     mod quantize; "quantize" =>,
     mod scale_offset; "scale_offset" =>,
+    mod scaleoffset; "scaleoffset" =>,
     mod shuffle; "shuffle" => Shuffle,
     mod zlib; "zlib" => Zlib,
     mod zstd; "zstd" => Zstd,
+    mod bitshuffle; "bitshuffle" =>,
     mod blosc; "blosc" => Blosc BloscShuffle,
 }
 
@@ -76,7 +82,7 @@ pub use definition::Definition;
 pub use definition::{Given, Kind, Setting, Settings, Stage, Written};
 #[cfg(feature = "lz4")]
 pub use lz4::frame::Lz4Frame;
-pub use registry::{CodecRegistry, CodecUse};
+pub use registry::{CodecRegistry, CodecUse, MakeCodec};
 pub use traits::Codec;
 
 use crate::error::Result;

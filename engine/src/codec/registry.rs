@@ -19,7 +19,7 @@ pub struct CodecUse<'a> {
 }
 
 /// A function that makes a codec.
-type Make = Box<dyn Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync>;
+pub type MakeCodec = Box<dyn Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync>;
 
 /// Functions that make codecs, by name. A copy has the same, and shares none that are added to one of them later.
 #[derive(Clone, Default)]
@@ -27,7 +27,7 @@ pub struct CodecRegistry(Option<Shared<Maker>>);
 
 struct Maker {
     name: String,
-    make: Make,
+    make: MakeCodec,
     others: CodecRegistry,
 }
 
@@ -49,7 +49,7 @@ impl CodecRegistry {
 
     /// The function for a name that metadata have: the name itself or, of `numcodecs.mine`, `mine`.
     #[doc(hidden)]
-    pub fn find(&self, name: &str) -> Option<&Make> {
+    pub fn find(&self, name: &str) -> Option<&MakeCodec> {
         let mut registry = self;
         while let Some(maker) = &registry.0 {
             if maker.name == name || name.strip_prefix("numcodecs.") == Some(&maker.name) {

@@ -64,6 +64,10 @@ impl Codec for Shuffle {
         NAME
     }
 
+    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+        Some(("shuffle", Some(self.size)))
+    }
+
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         decoded_size
     }

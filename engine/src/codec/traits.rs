@@ -111,6 +111,13 @@ pub trait Codec: Send + Sync {
         None
     }
 
+    /// The `id` of the codec of numcodecs that decodes the same, and what the number among its settings is that matters
+    /// for it. `None` if there is none.
+    #[doc(hidden)]
+    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+        None
+    }
+
     /// Whether several threads may use the codec at the same time.
     fn is_concurrent(&self) -> bool {
         true

@@ -82,6 +82,10 @@ impl Codec for Zlib {
         true
     }
 
+    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+        Some(("zlib", None))
+    }
+
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         self.0.deflate(decoded, encoded)
     }

@@ -90,6 +90,10 @@ impl Codec for Zstd {
         NAME
     }
 
+    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+        Some(("zstd", None))
+    }
+
     /// The source is zstd.h, ZSTD_COMPRESSBOUND.
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         const SMALL: usize = 128 << 10;

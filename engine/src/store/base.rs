@@ -8,7 +8,7 @@ use super::zero_copy::ZeroCopyReader;
 use crate::alloc::Slot;
 use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
-use crate::codec::{Chain, Codec};
+use crate::codec::{self, Chain, Codec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::limits::Limit;
@@ -93,6 +93,15 @@ impl<'r> ChunkStore<'r> {
     /// `OutOfMemory`; then the store is as it was.
     pub fn add_codec(&mut self, codec: impl Codec + 'r) -> Result<()> {
         self.add_boxed_codec(Slot::new()?.fill(codec))
+    }
+
+    /// Gives the store the codec that is one of HDF5's filters, by its number, with the parameters that
+    /// `nc_def_var_filter` takes. Those that are decoded only make a store that is read only.
+    ///
+    /// # Errors
+    /// `Codec` for a number that is not known, `Argument` for other parameters, and those of `add_codec`.
+    pub fn add_filter(&mut self, number: u32, parameters: &[u32]) -> Result<()> {
+        self.add_boxed_codec(codec::of_filter(number, parameters)?)
     }
 
     /// [`add_codec`](Self::add_codec) for a codec that is in a box already.
@@ -301,7 +310,8 @@ impl<'r> ChunkStore<'r> {
         }
     }
 
-    pub(crate) fn has_codecs(&self, access: Access) -> bool {
+    #[doc(hidden)]
+    pub fn has_codecs(&self, access: Access) -> bool {
         !self.codecs(access).is_empty()
     }
 
@@ -309,6 +319,22 @@ impl<'r> ChunkStore<'r> {
     #[doc(hidden)]
     pub fn codec_names(&self) -> impl Iterator<Item = &str> {
         self.codecs.names()
+    }
+
+    /// The same, and what numcodecs calls them: see [`Codec::numcodecs`].
+    #[allow(clippy::type_complexity, reason = "it is what two functions of a codec say")]
+    #[doc(hidden)]
+    pub fn numcodecs(&self) -> impl Iterator<Item = (&str, Option<(&'static str, Option<usize>)>)> {
+        self.codecs.numcodecs()
+    }
+
+    /// The codecs that a chunk did not go through: see [`ChunkReader::skipped_codecs`].
+    #[doc(hidden)]
+    pub fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
+        match &self.reader {
+            Reader::Lending(_) | Reader::LendingTexts(_) => Ok(0),
+            Reader::Filling(filler) => filler.skipped_codecs(chunk),
+        }
     }
 
     /// How many bytes a chunk has as it is stored; `None` for an absent one. Only its length is asked for, where the

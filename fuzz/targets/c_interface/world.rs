@@ -599,6 +599,7 @@ impl World {
                     let name = name(input);
                     let data = or_null(input, bytes.as_ptr().cast());
                     check(nczchunk_storage_write(storage, name, data, bytes.len(), context));
+                    check(nczchunk_storage_write_references(storage, name, name, storage, c"refs".as_ptr(), context));
                     return;
                 }
                 6 => {

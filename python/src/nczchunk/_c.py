@@ -310,6 +310,7 @@ _FUNCTIONS = [
     ("storage_create_zip", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("storage_finish", c_int, [_POINTER, _POINTER]),
     ("storage_free", None, [_POINTER]),
+    ("storage_write_references", c_int, [_POINTER, c_char_p, c_char_p, _POINTER, c_char_p, _POINTER]),
     ("storage_set_memory_limits", c_int, [_POINTER, POINTER(MemoryLimits), _POINTER]),
     ("read_strided", c_int, [_POINTER, _POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, c_size_t, c_size_t, _STRIDES,
                              _POINTER]),

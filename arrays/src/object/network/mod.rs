@@ -74,6 +74,24 @@ impl Network {
         Network::below(url, |path| path, None)
     }
 
+    /// All objects of the server or bucket of a URL, and the name of that at the URL.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub(crate) fn open_server(url: &Url<'_>) -> Result<(Self, String)> {
+        let mut name = "";
+        let network = Network::below(
+            url,
+            |path| {
+                name = path;
+                ""
+            },
+            None,
+        )?;
+        let name = if url.service == Kind::Http { decoded(name)? } else { alloc::text(name)? };
+        Ok((network, name))
+    }
+
     /// What the file at a URL is in, as a storage from which only this file is read, and the name of the file; `None`
     /// if there can be no file.
     ///

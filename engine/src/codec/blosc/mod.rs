@@ -107,6 +107,10 @@ impl Codec for Blosc {
         NAME
     }
 
+    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+        Some(("blosc", None))
+    }
+
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         decoded_size.saturating_add(header::LEN)
     }

@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 pub(super) mod block;
+mod filter;
 pub(super) mod frame;
 mod xxh32;
 
@@ -29,6 +30,7 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     // The source is lz4.c: LZ4_ACCELERATION_MAX.
     settings: &[Setting::integer("acceleration", 1, 65_537, 1)],
     make: |_, _, _| boxed(Lz4),
+    filter: Some((32004, |_| boxed(filter::Lz4Filter).map(Some))),
     ..Definition::DEFAULT
 }];
 
@@ -45,6 +47,10 @@ pub struct Lz4;
 impl Codec for Lz4 {
     fn name(&self) -> &str {
         NAME
+    }
+
+    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+        Some(("lz4", None))
     }
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {

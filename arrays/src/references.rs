@@ -1,0 +1,320 @@
+//! References to the chunks of arrays, written as kerchunk's JSON: fsspec reads it, and with it Zarr and xarray.
+//!
+//! What arrays and groups are is said by documents of Zarr v2, which are made in memory as for new arrays. A chunk is a
+//! range of the object that it is in.
+
+use crate::alloc;
+use crate::array::{Array, ArrayFormat, Description, create_group, list};
+use crate::dataset::Node;
+use crate::dims::{self, Dims};
+use crate::element::ElementType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
+use crate::hyperslab::Hyperslab;
+use crate::json::{self, Value};
+use crate::object::{Memory, Name, Storage, read_whole};
+use crate::store::ChunkState;
+
+/// The text of references to all chunks of an array, or of the arrays in a group and in those below it; an empty name
+/// is the storage itself. `url` is what the storage is called in them, a path or a URL; names of objects in it follow.
+///
+/// Dimensions without a name are called `phony_dim_0` and so on, for xarray needs names.
+///
+/// # Errors
+/// `Unsupported` and `Codec`, about the array, for what numcodecs or Zarr v2 does not have; those of listing the
+/// storage, of opening its arrays and of [`Array::locate`].
+pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
+    let documents = Storage::new(Memory::new())?;
+    let mut writing = Writing { storage, url, documents, unnamed: Vec::new(), chunks: Value::Object(Vec::new()) };
+    for node in &list(storage, name, true)? {
+        writing.node(node).map_err(|error| error.in_object(if node.name().is_empty() { "/" } else { node.name() }))?;
+    }
+    let mut all = Value::Object(Vec::new());
+    writing.add_documents("", &mut all)?;
+    all.append(writing.chunks)?;
+    json::compact(&Value::object([("version", Value::number(1)?), ("refs", all)])?)
+}
+
+/// What has been written.
+struct Writing<'w> {
+    storage: &'w Storage,
+    url: &'w str,
+    /// The documents of arrays and groups.
+    documents: Storage,
+    /// The lengths of dimensions without a name, and how many before it in its array are as long.
+    unnamed: Vec<(usize, usize)>,
+    chunks: Value,
+}
+
+/// A chunk that is stored: its indices, its object, and which bytes of it.
+struct Chunk {
+    indices: Dims<isize>,
+    object: String,
+    offset: u64,
+    len: u64,
+}
+
+/// How the chunks of an array are said to lie.
+struct Chunks {
+    shape: Vec<usize>,
+    stored: Vec<Chunk>,
+    has_absent: bool,
+}
+
+impl Writing<'_> {
+    fn node(&mut self, node: &Node) -> Result<()> {
+        if let Some(error) = node.error() {
+            return Err(error.kind().into());
+        }
+        if node.is_group() {
+            return match node.name() {
+                "" => create_group(&self.documents, "", ArrayFormat::ZarrV2, node.attributes_json(), &[]),
+                name => create_group(&self.documents, name, ArrayFormat::ZarrV2, node.attributes_json(), &[]),
+            };
+        }
+        self.array(&Array::open_in(self.storage, node.name(), Access::Read)?)
+    }
+
+    fn array(&mut self, array: &Array) -> Result<()> {
+        let (variable, store) = (array.variable(), array.store());
+        if *array.element_type() == ElementType::String {
+            return Err(ErrorKind::Unsupported("references to texts of any length").into());
+        }
+        if variable.chunk_order().is_some() {
+            return Err(ErrorKind::Unsupported("references to chunks in another order than the row-major one").into());
+        }
+        let mut codecs = Vec::new();
+        for codec in store.numcodecs() {
+            let (name, numcodecs) = codec;
+            let Some((id, number)) = numcodecs else {
+                return Err(Error::from(ErrorKind::Codec("numcodecs has no such codec")).in_object(name));
+            };
+            let number = number.map_or(Ok(String::new()), |number| {
+                Ok::<_, Error>(alloc::text(&Name::of(format_args!("{number}"))?)?)
+            })?;
+            alloc::push(&mut codecs, (id, number))?;
+        }
+        let chunks = chunks(array)?;
+        let names = self.dimension_names(array)?;
+        let mut shape = Vec::new();
+        for dimension in variable.dimensions() {
+            alloc::push(&mut shape, dimension.len())?;
+        }
+        let zeros = alloc::copied(&[0; 16])?;
+        let fill_value = variable.fill_value().or(zeros.get(..variable.element_size()));
+        let (codecs, names): (Vec<_>, Vec<_>) = (
+            codecs.iter().map(|(id, number)| (*id, number.as_str())).collect(),
+            names.iter().map(String::as_str).collect(),
+        );
+        let mut description = Description::new(&shape, *array.element_type())
+            .with_format(ArrayFormat::ZarrV2)
+            .with_endian(variable.endian())
+            .with_chunk_shape(&chunks.shape)
+            .with_codecs(&codecs)
+            .with_dimension_names(&names)
+            .with_attributes_json(array.attributes_json());
+        if let Some(fill_value) = fill_value {
+            description = description.with_fill_value(fill_value);
+        }
+        Array::create_in(&self.documents, array.name(), &description)?;
+        if !chunks.has_absent {
+            self.forget_fill_value(array.name())?;
+        }
+        let prefix = if array.name().is_empty() { String::new() } else { below(array.name(), "")? };
+        for chunk in chunks.stored {
+            let mut key = alloc::text(&prefix)?;
+            for (d, index) in chunk.indices.iter().enumerate() {
+                alloc::push_text(&mut key, &Name::of(format_args!("{}{index}", if d > 0 { "." } else { "" }))?)?;
+            }
+            if chunk.indices.is_empty() {
+                alloc::push_text(&mut key, "0")?;
+            }
+            let url = if chunk.object.is_empty() { alloc::text(self.url)? } else { below(self.url, &chunk.object)? };
+            let mut part = Vec::new();
+            for value in [Value::text(&url)?, Value::number(chunk.offset)?, Value::number(chunk.len)?] {
+                alloc::push(&mut part, value)?;
+            }
+            self.chunks.push(&key, Value::List(part))?;
+        }
+        Ok(())
+    }
+
+    /// The names of an array's dimensions, each of which has one here.
+    fn dimension_names(&mut self, array: &Array) -> Result<Vec<String>> {
+        let (mut names, mut lens) = (Vec::new(), Vec::new());
+        for (d, dimension) in array.variable().dimensions().iter().enumerate() {
+            if let Some(name) = array.dimension_name(d) {
+                alloc::push(&mut names, alloc::text(name)?)?;
+                continue;
+            }
+            let unnamed = (dimension.len(), lens.iter().filter(|len| **len == dimension.len()).count());
+            alloc::push(&mut lens, dimension.len())?;
+            let number = match self.unnamed.iter().position(|other| *other == unnamed) {
+                Some(number) => number,
+                None => {
+                    alloc::push(&mut self.unnamed, unnamed)?;
+                    self.unnamed.len() - 1
+                }
+            };
+            alloc::push(&mut names, alloc::text(&Name::of(format_args!("phony_dim_{number}"))?)?)?;
+        }
+        Ok(names)
+    }
+
+    /// Leaves out the fill value of an array that has all of its chunks: xarray takes elements that are equal to it for
+    /// missing ones.
+    fn forget_fill_value(&self, array: &str) -> Result<()> {
+        let name = if array.is_empty() { alloc::text(".zarray")? } else { below(array, ".zarray")? };
+        let text = read_whole(&*self.documents, &name, usize::MAX)?.ok_or(ErrorKind::Internal)?;
+        let mut document = json::read(&text)?;
+        document.set("fill_value", Value::Null)?;
+        self.documents.write(&name, json::compact(&document)?.as_bytes())
+    }
+
+    /// Adds the documents below a prefix.
+    fn add_documents(&self, prefix: &str, to: &mut Value) -> Result<()> {
+        let mut names = Vec::new();
+        self.documents.list(prefix, &mut |last, entry| {
+            let name = if prefix.is_empty() { alloc::text(last)? } else { below(prefix, last)? };
+            Ok(alloc::push(&mut names, (name, entry))?)
+        })?;
+        for (name, entry) in names {
+            if entry == crate::object::Entry::Prefix {
+                self.add_documents(&name, to)?;
+                continue;
+            }
+            let text = read_whole(&*self.documents, &name, usize::MAX)?.ok_or(ErrorKind::Internal)?;
+            let text = std::str::from_utf8(&text).map_err(|_| ErrorKind::Internal)?;
+            to.push(&name, Value::text(text)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn below(name: &str, last: &str) -> Result<String> {
+    let mut full = alloc::text(name)?;
+    alloc::push_text(&mut full, "/")?;
+    alloc::push_text(&mut full, last)?;
+    Ok(full)
+}
+
+/// The chunks of an array that are stored, each of them whole.
+fn chunks(array: &Array) -> Result<Chunks> {
+    let variable = array.variable();
+    let mut chunks = Chunks { shape: Vec::new(), stored: Vec::new(), has_absent: false };
+    for dimension in variable.dimensions() {
+        alloc::push(&mut chunks.shape, dimension.chunklen())?;
+    }
+    array.locate(&Hyperslab::all(), &mut |chunk| {
+        let ChunkState::Stored { offset, len } = chunk.state else {
+            chunks.has_absent = true;
+            return Ok(());
+        };
+        let indices = dims::copied(chunk.indices.iter().copied())?;
+        let object = alloc::text(chunk.object)?;
+        Ok(alloc::push(&mut chunks.stored, Chunk { indices, object, offset, len })?)
+    })?;
+    for chunk in &chunks.stored {
+        if array.store().skipped_codecs(&chunk.indices)? != 0 {
+            let kind = ErrorKind::Unsupported("references to chunks that some filters were left out of");
+            return Err(Error::from(kind).in_chunk(&chunk.indices));
+        }
+    }
+    if let Some(pitch) = variable.chunk_pitch() {
+        return records(&chunks, array, pitch as u64);
+    }
+    let chunk_bytes = variable.chunk_bytes() as u64;
+    if array.store().has_codecs(Access::Read) || chunks.stored.iter().all(|chunk| chunk.len == chunk_bytes) {
+        return Ok(chunks);
+    }
+    // Pieces of what is stored in one, of which the last is shorter: Zarr v2 has no such chunks.
+    let lens = || variable.dimensions().iter().map(|dimension| dimension.len());
+    for apart in 0..=variable.rank().min(1) {
+        let bytes = lens().skip(apart).fold(variable.element_size() as u64, |bytes, len| bytes * len as u64);
+        if let Some(stored) = joined(&chunks, apart, bytes)? {
+            let mut shape = Vec::new();
+            for (d, len) in lens().enumerate() {
+                alloc::push(&mut shape, if d < apart { 1 } else { len.max(1) })?;
+            }
+            return divided(Chunks { shape, stored, has_absent: chunks.has_absent }, apart, bytes);
+        }
+    }
+    Err(ErrorKind::Unsupported("references to chunks that are not stored whole").into())
+}
+
+/// A chunk for each record, where a chunk is several of them with those of other variables between.
+fn records(chunks: &Chunks, array: &Array, pitch: u64) -> Result<Chunks> {
+    let mut each = Chunks { shape: Vec::new(), stored: Vec::new(), has_absent: chunks.has_absent };
+    let (mut record, mut is_whole) = (array.variable().element_size() as u64, true);
+    for (d, dimension) in array.variable().dimensions().iter().enumerate() {
+        alloc::push(&mut each.shape, if d == 0 { 1 } else { dimension.len().max(1) })?;
+        record *= if d == 0 { 1 } else { dimension.len() as u64 };
+        is_whole &= d == 0 || dimension.len() == dimension.chunklen();
+    }
+    let (Some(first), true) = (array.variable().dimensions().first(), is_whole) else {
+        return Err(ErrorKind::Unsupported("references to parts of large records").into());
+    };
+    for chunk in &chunks.stored {
+        let begin = chunk.indices.first().map_or(0, |index| *index as usize * first.chunklen());
+        for row in 0..first.chunklen().min(first.len() - begin) {
+            let within = row as u64 * pitch;
+            if within + record > chunk.len {
+                return Err(ErrorKind::Unsupported("references to records that the file ends within").into());
+            }
+            let index = |d: usize| if d == 0 { (begin + row) as isize } else { 0 };
+            let indices = dims::copied((0..chunk.indices.len()).map(index))?;
+            let (object, offset) = (alloc::text(&chunk.object)?, chunk.offset + within);
+            alloc::push(&mut each.stored, Chunk { indices, object, offset, len: record })?;
+        }
+    }
+    Ok(each)
+}
+
+/// The chunks with those joined that have the same first `apart` indices, if they follow one another and have so many
+/// bytes together.
+fn joined(chunks: &Chunks, apart: usize, bytes: u64) -> Result<Option<Vec<Chunk>>> {
+    if chunks.has_absent {
+        return Ok(None);
+    }
+    let mut all = Vec::<Chunk>::new();
+    for chunk in &chunks.stored {
+        let first = chunk.indices.get(..apart).unwrap_or_default();
+        match all.last_mut().filter(|last| last.indices.get(..apart) == Some(first)) {
+            Some(last) if last.object == chunk.object && last.offset.checked_add(last.len) == Some(chunk.offset) => {
+                last.len += chunk.len;
+            }
+            Some(_) => return Ok(None),
+            None => {
+                let index = |(d, index): (usize, &isize)| if d < apart { *index } else { 0 };
+                let indices = dims::copied(chunk.indices.iter().enumerate().map(index))?;
+                let (object, offset, len) = (alloc::text(&chunk.object)?, chunk.offset, chunk.len);
+                alloc::push(&mut all, Chunk { indices, object, offset, len })?;
+            }
+        }
+    }
+    Ok(all.iter().all(|chunk| chunk.len == bytes).then_some(all))
+}
+
+/// A whole that is large in equal pieces along its first dimension.
+fn divided(mut chunks: Chunks, apart: usize, bytes: u64) -> Result<Chunks> {
+    const LARGEST: u64 = 16 << 20;
+    let Some(rows) = chunks.shape.get_mut(apart).filter(|_| bytes > LARGEST) else { return Ok(chunks) };
+    let (len, row) = (*rows as u64, bytes / *rows as u64);
+    // The fewest pieces of the same length that are small enough, or one for each row.
+    let pieces = (bytes.div_ceil(LARGEST)..len).find(|pieces| len % pieces == 0).unwrap_or(len);
+    *rows = (len / pieces) as usize;
+    let mut stored = Vec::new();
+    for chunk in &chunks.stored {
+        for piece in 0..pieces {
+            let mut indices = dims::copied(chunk.indices.iter().copied())?;
+            if let Some(index) = indices.get_mut(apart) {
+                *index = piece as isize;
+            }
+            let len = row * (len / pieces);
+            let (object, offset) = (alloc::text(&chunk.object)?, chunk.offset + piece * len);
+            alloc::push(&mut stored, Chunk { indices, object, offset, len })?;
+        }
+    }
+    chunks.stored = stored;
+    Ok(chunks)
+}

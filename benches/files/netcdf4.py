@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Measures reads of netCDF-4 files by nczchunk, by one thread and by two, and by those that read with libhdf5: h5py,
+netCDF4-python, and xarray with h5netcdf. Writes a table.
+
+    netcdf4.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N]
+
+DIRECTORY gets the files, unless they are there from an earlier run. --steps is how many maps they have: 3000 by
+default, which is 194 MB in each of three files before they are compressed.
+"""
+
+import argparse
+import datetime
+import importlib.metadata
+import os
+import pathlib
+import platform
+import sys
+
+# Before netCDF4 is: after it, the filters of hdf5plugin find netCDF4's HDF5 and not h5py's.
+import hdf5plugin
+import h5py
+import netCDF4
+import numpy as np
+import xarray
+
+from classic import NetCdf, indices, measure, room
+
+MAP, CHUNK = (90, 180), (30, 45, 60)
+FILTERS = {"deflate": {"compression": "gzip", "compression_opts": 4, "shuffle": True},
+           "zstd": {**hdf5plugin.Zstd(3), "shuffle": True}, "no filter": {}}
+
+
+def make(path, steps, filters):
+    if path.exists():
+        return
+    rng, (y, x) = np.random.default_rng(1), np.ogrid[:MAP[0], :MAP[1]]
+    unfinished = path.with_suffix(".partial")
+    with h5py.File(unfinished, "w") as file:
+        scales = [file.create_dataset(name, data=np.arange(length, dtype="f8"))
+                  for name, length in zip(("time", "y", "x"), (steps, *MAP))]
+        v = file.create_dataset("v", (steps, *MAP), "f4", chunks=CHUNK, **filters)
+        for d, scale in enumerate(scales):
+            scale.make_scale(scale.name[1:])
+            v.dims[d].attach_scale(scale)
+        for begin in range(0, steps, CHUNK[0]):
+            time = np.arange(begin, min(begin + CHUNK[0], steps))[:, None, None]
+            smooth = 280 + 20 * np.cos(y / 29) + 5 * np.sin(x / 57 + time / 58)
+            v[begin:begin + CHUNK[0]] = np.round(smooth + rng.normal(0, 0.3, smooth.shape), 2)
+    unfinished.rename(path)
+
+
+def jobs(steps):
+    """Hyperslabs: start, count, stride."""
+    y, x = MAP
+    return {
+        "everything": ([0, 0, 0], [steps, y, x], [1, 1, 1]),
+        "a series at one place": ([0, y // 2, x // 2], [steps, 1, 1], [1, 1, 1]),
+        "a map": ([steps // 2, 0, 0], [1, y, x], [1, 1, 1]),
+        "a box": ([steps // 4, y // 4, x // 4], [steps // 4, y // 3, x // 3], [1, 1, 1]),
+        "every 7th step, 3rd row, 3rd column": ([1, 0, 1], [(steps - 2) // 7 + 1, (y - 1) // 3 + 1, (x - 2) // 3 + 1],
+                                                [7, 3, 3]),
+    }
+
+
+class Nczchunk:
+    def __init__(self, path, threads):
+        import nczchunk
+        self.array = nczchunk.open(path, "v", threads=threads, cache=None)
+
+    def prepare(self, slab):
+        out, index = room(slab[1], "f4"), indices(slab)
+
+        def read():
+            self.array.read_into(out, index)
+            return out
+        return read
+
+
+class H5py:
+    def __init__(self, path):
+        self.array = h5py.File(path, rdcc_nbytes=0)["v"]
+
+    def prepare(self, slab):
+        index = indices(slab)
+        return lambda: self.array[index]
+
+
+class NetCdf4(NetCdf):
+    def __init__(self, path):
+        super().__init__(None, path)
+        self.variable.set_var_chunk_cache(size=0)
+
+
+class Xarray:
+    def __init__(self, path):
+        self.array = xarray.open_dataset(path, engine="h5netcdf", cache=False, driver_kwds={"rdcc_nbytes": 0})["v"]
+
+    def prepare(self, slab):
+        index = indices(slab)
+        return lambda: self.array[index].values
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("library")
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("--steps", type=int, default=3000)
+    options = parser.parse_args()
+    os.environ["NCZCHUNK_LIBRARY"] = options.library
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python" / "src"))
+    options.directory.mkdir(parents=True, exist_ok=True)
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}"
+                         for name in ("h5py", "netCDF4", "xarray", "h5netcdf"))
+    lines = ["# Reads of netCDF-4 files", "", "Written by `scripts/bench-netcdf4`; do not edit.", "",
+             f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores, load "
+             f"{os.getloadavg()[0]:.1f} at the beginning;", f"  {versions}, HDF5 {h5py.version.hdf5_version}",
+             f"- {options.steps} x {MAP[0]} x {MAP[1]} float in chunks of {CHUNK[0]} x {CHUNK[1]} x {CHUNK[2]}, with",
+             "  shuffle where there is a filter. The files are warm and open; the least time of several, in turns. All",
+             "  deliver the same values, which is checked first.",
+             "- No library keeps decoded chunks from one read to the next. *nczchunk*: by one thread. The others: how",
+             "  many times as long as that they take; *-* if a library does not read the filter.", ""]
+    for name, filters in FILTERS.items():
+        path = options.directory / f"{name.replace(' ', '-')}-{options.steps}.nc"
+        make(path, options.steps, filters)
+        lines += [f"## {name}, {path.stat().st_size / 1e6:.3g} MB", "",
+                  "| | nczchunk | two threads | h5py | netCDF4-python | xarray, h5netcdf |",
+                  "|---|---:|---:|---:|---:|---:|"]
+        everyone = [Nczchunk(path, 1), Nczchunk(path, 2), H5py(path), NetCdf4(path), Xarray(path)]
+        for job, slab in jobs(options.steps).items():
+            readers = [one.prepare(slab) for one in everyone]
+            due, can = np.array(readers[0]()), []
+            for who, read in zip(everyone, readers):
+                try:
+                    same = np.array_equal(read(), due)
+                except (OSError, RuntimeError):
+                    can.append(False)
+                    continue
+                if not same:
+                    sys.exit(f"{name}, {job}: {type(who).__name__} delivers other values")
+                can.append(True)
+            del due
+            times = iter(measure([read for read, does in zip(readers, can) if does], 0.5))
+            least = [next(times) if does else None for does in can]
+            others = " | ".join("-" if other is None else f"{other / least[0]:.2f}" for other in least[1:])
+            lines.append(f"| {job} | {least[0] * 1e3:.3g} ms | {others} |")
+            print(name, lines[-1], flush=True)
+        lines.append("")
+        options.output.write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+//! `nczchunk references`: which bytes of which files the chunks are, for programs that read references.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use nczchunk::object::{Directory, Storage};
+
+use crate::failure::{Failure, Result, words};
+use crate::open_storage;
+
+/// Writes references to the chunks of arrays, as kerchunk does: fsspec, Zarr and xarray read them, and nczchunk
+#[derive(Debug, Args)]
+pub struct References {
+    /// A directory of Zarr or NCZarr, or a netCDF or HDF5 file
+    #[arg(value_name = "PATH")]
+    storage: PathBuf,
+    /// A group or an array there, such as ocean/sst; everything without it
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// The JSON file to be written, or - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// What PATH is called in the references, a path or a URL; its absolute path without it
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+}
+
+impl References {
+    /// Writes the references.
+    pub fn run(&self) -> Result<()> {
+        let storage = open_storage::storage(&self.storage)?;
+        let url = match &self.url {
+            Some(url) => url.clone(),
+            None if nczchunk::is_url(&self.storage) => self.storage.display().to_string(),
+            None => {
+                let path = std::fs::canonicalize(&self.storage);
+                path.map_err(Failure::about(self.storage.display()))?.display().to_string()
+            }
+        };
+        let name = self.name.as_deref().unwrap_or_default();
+        let text = nczchunk::references(&storage, name, &url)
+            .map_err(|error| Failure::Failed(words(&error.in_object(self.storage.display()))))?;
+        if self.output.as_os_str() == "-" {
+            println!("{text}");
+            return Ok(());
+        }
+        let Some(file) = self.output.file_name().and_then(|name| name.to_str()) else {
+            return Err(Failure::failed(format_args!("{}: this is not the name of a file", self.output.display())));
+        };
+        let parent = self.output.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = Storage::new(Directory::open(parent.unwrap_or(".".as_ref()))?)?;
+        Ok(directory.write(file, text.as_bytes())?)
+    }
+}
