@@ -1053,8 +1053,9 @@ int nczchunk_array_locate(const nczchunk_array *array,
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOTFOUND (there is nothing of
  * this name), NCZCHUNK_ENOTBUILT and NCZCHUNK_ENOFILTER (an array with what Zarr v2 or numcodecs does not have, such
- * as variable-length strings, shards, and chunks that some filters were left out of), NCZCHUNK_EPERM (to is
- * read-only), NCZCHUNK_ENOMEM, those of nczchunk_array_open_in and nczchunk_array_locate, and those of the storages.
+ * as variable-length strings, entries of a zip file, and chunks that some filters were left out of), NCZCHUNK_EPERM
+ * (to is read-only), NCZCHUNK_ENOMEM, those of nczchunk_array_open_in and nczchunk_array_locate, and those of the
+ * storages.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_write_references(const nczchunk_storage *storage,

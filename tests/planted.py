@@ -206,14 +206,14 @@ CHECKERS = [
      "            return Ok(found.map(|(len, _)| len) == Some(opened.state.0));\n        }\n"
      "        if found != Some(opened.state) {\n"),
     ("parts", "a part is written to what the cache has", "engine/src/transfer/write.rs",
-     "            is_filled = store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)?;\n",
+     "                store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)?\n            }\n",
      "            let cache = store.cache().filter(|_| crate::planted(\"parts\"));\n"
      "            let ready = |cache: &crate::cache::Part| {\n"
      "                cache.ready(piece.indices, &(0..chunk_bytes), chunk_bytes, cache.begin())\n            };\n"
-     "            is_filled = match cache.map(ready).transpose()?.flatten() {\n"
+     "            match cache.map(ready).transpose()?.flatten() {\n"
      "                Some(entry) => buffer.write(entry.bytes()),\n"
      "                None => store.fetch(&request, 0..chunk_bytes, &mut buffer, encoded)?.fill(&mut buffer)?,\n"
-     "            };\n"),
+     "            }\n            }\n"),
     ("forget", "what is written stays in the writer's cache as it was", "engine/src/transfer/write.rs",
      "        write.add(&chunk)?;\n",
      "        if !crate::planted(\"forget\") {\n            write.add(&chunk)?;\n        }\n"),

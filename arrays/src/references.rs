@@ -24,6 +24,9 @@ use crate::store::ChunkState;
 /// `Unsupported` and `Codec`, about the array, for what numcodecs or Zarr v2 does not have; those of listing the
 /// storage, of opening its arrays and of [`Array::locate`].
 pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
+    if storage.is_archive() {
+        return Err(ErrorKind::Unsupported("references to entries of a zip file").into());
+    }
     let documents = Storage::new(Memory::new())?;
     let mut writing = Writing { storage, url, documents, unnamed: Vec::new(), chunks: Value::Object(Vec::new()) };
     for node in &list(storage, name, true)? {
@@ -78,7 +81,10 @@ impl Writing<'_> {
     fn array(&mut self, array: &Array) -> Result<()> {
         let (variable, store) = (array.variable(), array.store());
         if *array.element_type() == ElementType::String {
-            return Err(ErrorKind::Unsupported("references to texts of any length").into());
+            return Err(ErrorKind::Unsupported("references to variable-length strings").into());
+        }
+        if !variable.grid(Access::Read).is_regular() {
+            return Err(ErrorKind::Unsupported("references to chunks that differ in length").into());
         }
         if variable.chunk_order().is_some() {
             return Err(ErrorKind::Unsupported("references to chunks in another order than the row-major one").into());
@@ -230,7 +236,8 @@ fn chunks(array: &Array) -> Result<Chunks> {
     // Pieces of what is stored in one, of which the last is shorter: Zarr v2 has no such chunks.
     let lens = || variable.dimensions().iter().map(|dimension| dimension.len());
     for apart in 0..=variable.rank().min(1) {
-        let bytes = lens().skip(apart).fold(variable.element_size() as u64, |bytes, len| bytes * len as u64);
+        let bytes =
+            lens().skip(apart).fold(variable.element_size() as u64, |bytes, len| bytes.saturating_mul(len as u64));
         if let Some(stored) = joined(&chunks, apart, bytes)? {
             let mut shape = Vec::new();
             for (d, len) in lens().enumerate() {
@@ -248,7 +255,7 @@ fn records(chunks: &Chunks, array: &Array, pitch: u64) -> Result<Chunks> {
     let (mut record, mut is_whole) = (array.variable().element_size() as u64, true);
     for (d, dimension) in array.variable().dimensions().iter().enumerate() {
         alloc::push(&mut each.shape, if d == 0 { 1 } else { dimension.len().max(1) })?;
-        record *= if d == 0 { 1 } else { dimension.len() as u64 };
+        record = record.saturating_mul(if d == 0 { 1 } else { dimension.len() as u64 });
         is_whole &= d == 0 || dimension.len() == dimension.chunklen();
     }
     let (Some(first), true) = (array.variable().dimensions().first(), is_whole) else {
@@ -257,13 +264,13 @@ fn records(chunks: &Chunks, array: &Array, pitch: u64) -> Result<Chunks> {
     for chunk in &chunks.stored {
         let begin = chunk.indices.first().map_or(0, |index| *index as usize * first.chunklen());
         for row in 0..first.chunklen().min(first.len() - begin) {
-            let within = row as u64 * pitch;
-            if within + record > chunk.len {
+            let within = (row as u64).saturating_mul(pitch);
+            if within.saturating_add(record) > chunk.len {
                 return Err(ErrorKind::Unsupported("references to records that the file ends within").into());
             }
             let index = |d: usize| if d == 0 { (begin + row) as isize } else { 0 };
             let indices = dims::copied((0..chunk.indices.len()).map(index))?;
-            let (object, offset) = (alloc::text(&chunk.object)?, chunk.offset + within);
+            let (object, offset) = (alloc::text(&chunk.object)?, chunk.offset.saturating_add(within));
             alloc::push(&mut each.stored, Chunk { indices, object, offset, len: record })?;
         }
     }
@@ -281,7 +288,7 @@ fn joined(chunks: &Chunks, apart: usize, bytes: u64) -> Result<Option<Vec<Chunk>
         let first = chunk.indices.get(..apart).unwrap_or_default();
         match all.last_mut().filter(|last| last.indices.get(..apart) == Some(first)) {
             Some(last) if last.object == chunk.object && last.offset.checked_add(last.len) == Some(chunk.offset) => {
-                last.len += chunk.len;
+                last.len = last.len.saturating_add(chunk.len);
             }
             Some(_) => return Ok(None),
             None => {
@@ -311,7 +318,7 @@ fn divided(mut chunks: Chunks, apart: usize, bytes: u64) -> Result<Chunks> {
                 *index = piece as isize;
             }
             let len = row * (len / pieces);
-            let (object, offset) = (alloc::text(&chunk.object)?, chunk.offset + piece * len);
+            let (object, offset) = (alloc::text(&chunk.object)?, chunk.offset.saturating_add(piece * len));
             alloc::push(&mut stored, Chunk { indices, object, offset, len })?;
         }
     }

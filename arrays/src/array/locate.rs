@@ -20,9 +20,9 @@ use crate::object::{PrefixedStorage, Zip, only_prefix};
 /// of a file determine its kind. If all entries of a zip file are in one directory, such as the one that was packed,
 /// names of arrays and groups may begin with that directory or not, unless it contains an entry of the same name.
 ///
-/// A file of references (JSON, as kerchunk writes it) is a storage, too: its objects are parts of other files. It may lead
-/// to any file that this process may read, and to any URL; one at a URL only to URLs. Relative paths are relative to
-/// where the file of references is.
+/// A file of references (JSON, as kerchunk writes it) is a storage, too: its objects are parts of other files. It may
+/// lead to any file that this process may read, and to any URL; one at a URL only to URLs. Relative paths are relative
+/// to where the file of references is.
 ///
 /// netCDF's form of a path, `file://PATH#mode=...`, is also accepted.
 ///
@@ -83,11 +83,6 @@ fn for_url(url: &Url<'_>) -> Result<Storage> {
     }
     Storage::new(Network::open(url)?)
 }
-
-#[cfg(not(feature = "network"))]
-const WITHOUT: ErrorKind = ErrorKind::Unsupported(
-    "URLs, which this build does not include; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
-);
 
 #[cfg(not(feature = "network"))]
 fn at_url(_: &Url<'_>) -> Result<Storage> {

@@ -222,7 +222,7 @@ impl Stores {
 /// What is said of a URL where no URL can be opened.
 #[cfg(not(feature = "network"))]
 pub(super) const WITHOUT_NETWORK: ErrorKind = ErrorKind::Unsupported(
-    "a URL, for this build has no network storages; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
+    "URLs, which this build does not include; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
 );
 
 const UNKNOWN: ErrorKind = ErrorKind::Unsupported("a reference to a URL of this scheme");

@@ -155,6 +155,10 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         self.objects.is_writable()
     }
 
+    fn is_archive(&self) -> bool {
+        self.objects.is_archive()
+    }
+
     fn is_concurrent(&self) -> bool {
         self.objects.is_concurrent()
     }

@@ -157,6 +157,11 @@ pub trait ObjectStore: Send + Sync {
         false
     }
 
+    /// Whether objects are entries of an archive, so that no path or URL leads to one of them.
+    fn is_archive(&self) -> bool {
+        false
+    }
+
     /// Whether several threads may use the storage at the same time.
     fn is_concurrent(&self) -> bool {
         true
@@ -270,6 +275,10 @@ macro_rules! forward {
 
             fn is_writable(&self) -> bool {
                 (**self).is_writable()
+            }
+
+            fn is_archive(&self) -> bool {
+                (**self).is_archive()
             }
 
             fn is_concurrent(&self) -> bool {

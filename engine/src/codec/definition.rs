@@ -14,8 +14,8 @@ pub use crate::setting::{Given, Kind, Setting, Written};
 
 /// A codec of the library's.
 pub struct Definition {
-    /// The `id` that numcodecs and so Zarr v2 has; empty if Zarr v2 has no such codec. If both names are empty, it is one
-    /// of HDF5's filters alone.
+    /// The `id` that numcodecs and so Zarr v2 has; empty if Zarr v2 has no such codec. If both names are empty, it is
+    /// one of HDF5's filters alone.
     #[doc(hidden)]
     pub v2: &'static str,
     /// The name that is written in Zarr v3, where `numcodecs.` with the `id` is read, too.

@@ -363,6 +363,10 @@ impl<O: ObjectStore> ObjectStore for Zip<O> {
         self.index.list(prefix, one)
     }
 
+    fn is_archive(&self) -> bool {
+        true
+    }
+
     fn is_concurrent(&self) -> bool {
         self.objects.is_concurrent()
     }
