@@ -120,7 +120,7 @@ static void what_cannot_be_is_refused(nczchunk_storage *storage, size_t format)
 
     CHECK_OK(nczchunk_context_new(&context));
     CHECK_EQ(nczchunk_group_create_in(storage, "model/ocean", 0, NULL, context), NCZCHUNK_EEXIST);
-    CHECK_STR(nczchunk_context_message(context), "model/ocean: it exists already");
+    CHECK_STR(nczchunk_context_message(context), "model/ocean: something exists here");
     CHECK_EQ(nczchunk_group_create_in(storage, "model/ocean/sst/x", 0, NULL, NULL), NCZCHUNK_EEXIST);
     CHECK_EQ(nczchunk_group_create_in(storage, "model/x", other, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_group_create_in(storage, "model/x", 77, NULL, NULL), NCZCHUNK_EINVAL);

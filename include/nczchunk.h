@@ -915,7 +915,7 @@ int nczchunk_plan_write(const nczchunk_plan *plan,
 /**
  * Copies the elements of the plan's i-th chunk between data and the chunk, which is the caller's: from the chunk if
  * the plan is for reading, to the chunk if it is for writing. No store is needed. chunk has nbytes bytes, the length
- * of a full chunk, decoded and in stored byte order. Elements that are not selected are not touched. data is as for
+ * of that chunk, decoded and in stored byte order. Elements that are not selected are not touched. data is as for
  * nczchunk_plan_read.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument), NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_EBADCHUNK

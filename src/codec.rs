@@ -99,7 +99,7 @@ pub unsafe extern "C" fn nczchunk_codec_filter(
 pub unsafe extern "C" fn nczchunk_has_codec(name: *const c_char) -> c_int {
     // SAFETY: name is NULL or a text, by the header's general promise.
     let name = unsafe { text(name, "") };
-    name.is_ok_and(|name| name.to_str().is_ok_and(codec::has)).into()
+    name.is_ok_and(|name| name.to_str().is_ok_and(nczchunk::has_codec)).into()
 }
 
 /// The input and output of a codec of yours for one encoding or decoding. The library sets all fields except nbytes.

@@ -144,7 +144,7 @@ impl Plan<'_> {
         check_access(self, access)?;
         check_memory(self, memory_len)?;
         let mut walk = Walk::new(self, Volume::Small);
-        walk.go_to(i)?;
+        walk.begin(i)?;
         let expected = walk.chunk_bytes();
         if chunk_len != expected {
             return Err(ErrorKind::StoredLength { found: chunk_len, expected }.into());
