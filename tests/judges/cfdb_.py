@@ -201,7 +201,7 @@ def refused(root):
     bytes_ = path.read_bytes()
     for name, old, new, words in [
         ("remote", b'"remote":false', b'"remote":true ', "only a part"),
-        ("later", b'"format_version":1', b'"format_version":2', "later version"),
+        ("later", b'"format_version":1', b'"format_version":2', "newer version"),
         ("unknown", b'"zstd_shuffle"', b'"zstd_xhuffle"', "compression"),
     ]:
         assert old in bytes_
@@ -210,7 +210,7 @@ def refused(root):
         yield Case(name, other, array="x", refused=(ENOTBUILT, words))
     not_closed = root / "not-closed.cfdb"
     not_closed.write_bytes(bytes_[:33] + b"\xff" * 4 + bytes_[37:])
-    yield Case("a file that was not closed", not_closed, array="x", refused=(ENOTBUILT, "not closed"))
+    yield Case("a file that was not closed", not_closed, array="x", refused=(ENOTBUILT, "did not close"))
     index_only = root / "index-only.cfdb"
     index_only.write_bytes(bytes_[:300])
     yield Case("a file that ends within its index", index_only, array="x", refused=(EIO, "index"))
@@ -218,11 +218,11 @@ def refused(root):
     other = root / "other.blt"
     with booklet.open(other, "n", key_serializer="str", value_serializer="bytes") as file:
         file["key"] = b"value"
-    yield Case("a booklet file of others", other, array="x", refused=(ENOTBUILT, "not cfdb's"))
+    yield Case("a booklet file of others", other, array="x", refused=(ENOTBUILT, "did not write"))
     fixed = root / "fixed.blt"
     with booklet.FixedLengthValue(fixed, "n", key_serializer="str", value_len=4) as file:
         file["key"] = b"four"
-    yield Case("values of one length", fixed, array="x", refused=(ENOTBUILT, "one length"))
+    yield Case("values of one length", fixed, array="x", refused=(ENOTBUILT, "fixed length"))
 
 
 def cases(root):
