@@ -71,7 +71,7 @@ def gzips(make, data):
     yield make.v2("gzip bomb", data, CHUNKS, compressor=GZIP, encode=lambda c: gzip.compress(c + bytes(1 << 24)),
                   refused=(EBADCHUNK, "more"))
     yield make.v2("gzip that ends early", data, CHUNKS, compressor=GZIP, encode=lambda c: gzip.compress(c)[:-9],
-                  refused=(EIO, "early"))
+                  refused=(EIO, "truncated"))
     yield make.v2("zlib, stored blocks", data, CHUNKS, compressor=ZLIB, encode=lambda c: zlib.compress(c, 0))
     yield make.v2("zlib, bytes behind", data, CHUNKS, compressor=ZLIB, encode=lambda c: zlib.compress(c) + b"x")
     for level in ("4", "-1"):
@@ -125,7 +125,7 @@ def bloscs(make, data):
     yield make.v2("blosc with snappy", data, CHUNKS, compressor=blosc("snappy"), encode=snappy,
                   refused=(EIO, "snappy"))
     yield make.v2("blosc that ends early", data, CHUNKS, compressor=blosc(), encode=lambda c: encode()(c)[:-1],
-                  refused=(EIO, "early"))
+                  refused=(EIO, "truncated"))
     yield make.v2("blosc, too many bytes", data, CHUNKS, compressor=blosc(), encode=lambda c: encode()(c + bytes(4)),
                   refused=(EBADCHUNK, "more"))
     yield make.v2("blosc 2", data, CHUNKS, compressor=blosc(), encode=lambda c: b"\5" + encode()(c)[1:],

@@ -181,7 +181,7 @@ def v3(make):
                                                            "index_codecs": [LITTLE]}}
     yield make.v3("v3 shards within shards, of texts", codecs=[outer], data_type="string", fill_value="",
                   refused=(ENOTBUILT, "shards within shards"))
-    yield make.v3("v3 two codecs bytes", codecs=[LITTLE, LITTLE], refused=(ENCZARR, "a second codec"))
+    yield make.v3("v3 two codecs bytes", codecs=[LITTLE, LITTLE], refused=(ENCZARR, "a second array-to-bytes codec"))
     yield make.v3("v3 delta of big-endian words", refused=(ENOTBUILT, "dtype"), codecs=[
         {"name": "numcodecs.delta", "configuration": {"dtype": ">i4"}}, LITTLE])
     raw = np.arange(24 * 3, dtype="u1").view("V3").reshape(4, 6)
