@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import nczchunk
+from nczchunk import handle
 
 VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
 KINDS = ["fsspec memory", "fsspec local", "fsspec mapping", "fsspec async", "obstore memory", "obstore local",
@@ -288,3 +289,14 @@ def test_an_interpreter_ends_while_a_storage_is_open():
                "a = nczchunk.create(s, shape=(4,), dtype='i4'); a[...] = 3; print(a[1])")
     told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert (told.stdout, told.stderr) == ("3\n", "")
+
+
+def test_nothing_is_freed_when_the_interpreter_ends():
+    """The callbacks that the library would call may be gone then."""
+    freed = []
+    owner = handle._Owner("object", freed.append)
+    owner.__del__(is_finalizing=lambda: True)
+    assert freed == []
+    owner.__del__(is_finalizing=lambda: False)
+    assert freed == ["object"]
+    owner.pointer = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -122,8 +122,10 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
 
 def _lists(chunks, shape):
     """The lengths of the largest chunk; and the lists of lengths and how long each is, if there are lists."""
-    given = None if chunks is None else [length if isinstance(length, Sequence) else None for length in chunks]
-    if given is None or all(one is None for one in given):
+    if not isinstance(chunks, Iterable):
+        return chunks, None, None
+    given = [length if isinstance(length, Sequence) else None for length in chunks]
+    if all(one is None for one in given):
         return chunks, None, None
     _of_each_dimension("chunks", given, shape)
     lists = [None if one is None else _c.sizes(_c.lengths("chunks", one)) for one in given]

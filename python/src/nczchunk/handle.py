@@ -163,8 +163,9 @@ class _Owner:
         self.__class__ = _Freed
         self._free(self.pointer)
 
-    def __del__(self):
-        if self.pointer:
+    def __del__(self, is_finalizing=sys.is_finalizing):
+        # When the interpreter ends, the callbacks of a storage may be gone before this. The system takes the memory back.
+        if self.pointer and not is_finalizing():
             self._free(self.pointer)
 
 
