@@ -122,11 +122,13 @@ impl Dimension {
     }
 
     /// The dimension's length; that of an unlimited dimension is its current one.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether the dimension has no elements.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -464,21 +466,25 @@ impl Grid {
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.dimensions.len()
     }
 
     /// The dimensions, slowest first.
+    #[inline]
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
     /// Bytes in a chunk; where chunks differ, in one that has the largest length along each dimension.
+    #[inline]
     pub fn chunk_bytes(&self) -> usize {
         self.layout.bytes
     }
 
     /// Bytes from an element of a chunk to the next, along each dimension, where all chunks have the same layout.
+    #[inline]
     pub(crate) fn strides(&self) -> &[isize] {
         &self.layout.strides
     }

@@ -119,23 +119,27 @@ pub struct Lists<'a> {
 
 impl<'a> Hyperslab<'a> {
     /// Every element of the variable.
+    #[inline]
     pub fn all() -> Self {
         Hyperslab::default()
     }
 
     /// `count` elements from `start` on along each dimension.
+    #[inline]
     pub fn new(start: &'a [usize], count: &'a [usize]) -> Self {
         Hyperslab { start: Some(start), count: Some(count), ..Hyperslab::default() }
     }
 
     /// All the lists as C gives them: no start stands for 0, no count for the whole dimension whatever the start, and
     /// no stride for 1.
+    #[inline]
     pub fn from_lists(start: Option<&'a [usize]>, count: Option<&'a [usize]>, stride: Option<&'a [isize]>) -> Self {
         Hyperslab { start, count, stride, both_ways: false }
     }
 
     /// The same with strides: the distance from each element to the next, at least 1.
     #[must_use]
+    #[inline]
     pub fn with_stride(self, stride: &'a [isize]) -> Self {
         Hyperslab { stride: Some(stride), both_ways: false, ..self }
     }
@@ -143,12 +147,14 @@ impl<'a> Hyperslab<'a> {
     /// The same with strides that may be negative, for elements in descending order; the start is then the last of
     /// these elements in the variable. No stride is 0.
     #[must_use]
+    #[inline]
     pub fn with_signed_stride(self, stride: &'a [isize]) -> Self {
         Hyperslab { stride: Some(stride), both_ways: true, ..self }
     }
 
     /// The same, with negative strides allowed.
     #[doc(hidden)]
+    #[inline]
     pub fn both_ways(self) -> Self {
         Hyperslab { both_ways: true, ..self }
     }

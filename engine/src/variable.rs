@@ -295,6 +295,7 @@ impl Variable {
     }
 
     /// The dimensions, slowest first, with the chunks by which the variable is read.
+    #[inline]
     pub fn dimensions(&self) -> &[Dimension] {
         self.grid.dimensions()
     }
@@ -317,6 +318,7 @@ impl Variable {
 
     /// Bytes in a chunk by which the variable is read; where chunks have a list of lengths, in one that has the largest
     /// length along each dimension.
+    #[inline]
     pub fn chunk_bytes(&self) -> usize {
         self.grid.chunk_bytes()
     }

@@ -164,7 +164,7 @@ class _Owner:
         self._free(self.pointer)
 
     def __del__(self, is_finalizing=sys.is_finalizing):
-        # When the interpreter ends, the callbacks of a storage may be gone before this. The system takes the memory back.
+        # When the interpreter ends, the callbacks of a storage may be gone before this. The system takes the memory.
         if self.pointer and not is_finalizing():
             self._free(self.pointer)
 
