@@ -53,9 +53,7 @@ pub(super) const CODECS: &[Definition] = &[
                 settings.set("last_bit", Given::Integer(ALL));
             }
             if first >= bits || last >= bits || (last != ALL && last < first) {
-                return Err(
-                    ErrorKind::Metadata("expected bits of the type, with first_bit not after last_bit").into()
-                );
+                return Err(ErrorKind::Metadata("expected bits of the type, with first_bit not after last_bit").into());
             }
             Ok(())
         },
