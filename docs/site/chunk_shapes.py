@@ -64,7 +64,7 @@ def fetched(path, slab):
     """How many chunks a hyperslab touches, and how many times the bytes that are selected these have."""
     told = subprocess.run(["nczchunk", "plan", path, "--slab", slab, "--svg", "/dev/null"], check=True,
                           capture_output=True, text=True).stdout
-    return re.search(r"(\d+) of \d+ touched.* as whole chunks, ([\d.]+) times", told).groups()
+    return re.search(r"(\d+) of \d+ touched.* decoded, read amplification ([\d.]+)", told).groups()
 
 
 def milliseconds(paths, index):
