@@ -335,7 +335,8 @@ mod tests {
     #[cfg(feature = "codecs")]
     fn a_shard_is_the_same_by_any_number_of_threads() {
         const LEN: usize = if cfg!(miri) { 4 } else { 64 };
-        let (counts, chunklens) = ([4, 16], [LEN, LEN]);
+        let (counts, chunklens) = (if cfg!(miri) { [2, 6] } else { [4, 16] }, [LEN, LEN]);
+        let all_threads: &[usize] = if cfg!(miri) { &[3] } else { &[2, 3, 8] };
         for at_start in [false, true] {
             // Miri does not run zstd, which is C.
             for is_compressed in [false, !cfg!(miri)] {
@@ -347,8 +348,8 @@ mod tests {
                     chain.push(Box::new(crate::Zstd::new(1, false)));
                 }
                 let codec = ShardCodec::new(layout, chain, vec![0; 8], &counts, &chunklens, &[0, 1]).unwrap();
-                let row = 16 * LEN * 8;
-                let mut shard = vec![0u8; 4 * LEN * row];
+                let row = counts[1] * LEN * 8;
+                let mut shard = vec![0u8; counts[0] * LEN * row];
                 for (i, byte) in shard.iter_mut().enumerate() {
                     // Every third column of chunks is left out.
                     let column = i % row / (LEN * 8);
@@ -359,7 +360,7 @@ mod tests {
                     run(codec.encoded_bound(shard.len()), encode).unwrap()
                 };
                 let one = encode(1);
-                for threads in [2, 3, 8] {
+                for &threads in all_threads {
                     for _ in 0..if cfg!(miri) { 1 } else { 4 } {
                         assert!(encode(threads) == one);
                     }
