@@ -54,8 +54,6 @@ mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 #[cfg(feature = "arrays")]
-mod references;
-#[cfg(feature = "arrays")]
 mod zarr;
 
 // The modules of the engine are named as if they were this crate's.
@@ -71,7 +69,7 @@ use nczchunk_engine::{
 #[cfg(feature = "arrays")]
 pub use array::{
     Array, ArrayFormat, Description, consolidate, create_group, create_storage, is_url, list, list_each, open_storage,
-    remove_group_attribute, set_group_attribute, set_group_attributes_json, write_netcdf_groups,
+    references, remove_group_attribute, set_group_attribute, set_group_attributes_json, write_netcdf_groups,
 };
 // For the C interface.
 #[cfg(feature = "arrays")]
@@ -94,7 +92,5 @@ pub use nczchunk_engine::{
     Projections, Request, Result, SettingNames, Slice, TYPES, Take, Taken, TimeUnit, TypeRow, Variable, ZeroCopyReader,
     chunkshape, classic, key, read, read_into, status, write,
 };
-#[cfg(feature = "arrays")]
-pub use references::references;
 #[cfg(feature = "arrays")]
 pub use zarr::{AttributeValue, has_codec};

@@ -86,8 +86,7 @@ impl<'b> Buffer<'b> {
     }
 
     /// Takes back all but the first `len` bytes.
-    #[allow(dead_code, reason = "codecs use it, and all of them can be left out")]
-    pub(crate) fn truncate(&mut self, len: usize) {
+    pub fn truncate(&mut self, len: usize) {
         self.filled = self.filled.min(len);
     }
 

@@ -29,6 +29,7 @@ mod locate;
 mod nczarr;
 mod references;
 mod resize;
+mod write_references;
 
 use std::any::type_name;
 use std::path::Path;
@@ -56,6 +57,7 @@ pub use group::{consolidate, create_group, remove_group_attribute, set_group_att
 pub use list::{list, list_each, one_node};
 pub use locate::{create_storage, is_url, open_storage};
 pub use nczarr::write_netcdf_groups;
+pub use write_references::references;
 
 /// An open array: its variable, its store, and its metadata.
 ///

@@ -9,9 +9,9 @@ use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, ByName, Value};
 use crate::limits::Limit;
-#[cfg(feature = "network")]
-use crate::object::Network;
 use crate::object::{Directory, ObjectStore, Reference, References, Target, Url, check_name};
+#[cfg(feature = "network")]
+use crate::object::{Network, Service};
 use crate::zarr;
 
 /// Where a file of references is, from which relative paths lead on.
@@ -20,7 +20,7 @@ pub(super) enum Origin<'o> {
     /// In this directory.
     Directory(&'o Path),
     /// At a URL that begins with this, up to the last `/`: from there no path of this machine can be referred to.
-    #[cfg_attr(not(feature = "network"), allow(dead_code))]
+    #[cfg(feature = "network")]
     Below(&'o str),
 }
 
@@ -137,47 +137,57 @@ impl Reading<'_> {
     }
 }
 
-/// The stores that targets are in, and what each was opened for.
+/// The stores that targets are in.
 #[derive(Default)]
 struct Stores {
     opened: Vec<Box<dyn ObjectStore>>,
-    roots: Vec<PathBuf>,
+    /// The directories among them.
+    directories: Vec<(PathBuf, usize)>,
+    /// The servers and buckets: what the URLs of all their objects begin with.
+    #[cfg(feature = "network")]
+    servers: Vec<(Service, String, usize)>,
 }
 
 impl Stores {
-    /// The store that was opened for a directory or a server, or that `open` opens for it.
-    fn find(&mut self, root: &Path, open: impl FnOnce() -> Result<Box<dyn ObjectStore>>) -> Result<usize> {
-        if let Some(at) = self.roots.iter().position(|other| other == root) {
-            return Ok(at);
+    /// The store for a directory.
+    fn directory(&mut self, root: &Path) -> Result<usize> {
+        if let Some((_, store)) = self.directories.iter().find(|(other, _)| other == root) {
+            return Ok(*store);
         }
-        let store = open()?;
-        alloc::push(&mut self.roots, root.to_owned())?;
-        alloc::push(&mut self.opened, store)?;
+        alloc::push(&mut self.opened, alloc::try_box(Directory::open(root)?)? as Box<dyn ObjectStore>)?;
+        alloc::push(&mut self.directories, (root.to_owned(), self.opened.len() - 1))?;
         Ok(self.opened.len() - 1)
     }
 
+    /// What a path or URL leads to. Long ones are refused before anything is made of them.
     fn target(&mut self, url: &str, origin: Origin<'_>) -> Result<Target> {
-        if let Some(path) = url.strip_prefix("file://") {
-            return self.file(Path::new(path), origin);
+        if url.len() > LONGEST {
+            return Err(ErrorKind::Argument("a path or URL of more than 4096 bytes").into());
         }
-        match url.split_once("://") {
-            Some(("gcs", rest)) => self.url(&format!("gs://{rest}")),
-            Some(_) => self.url(url),
-            None => match origin {
-                Origin::Directory(_) => self.file(Path::new(url), origin),
-                Origin::Below(begin) => match Path::new(url).has_root() {
-                    true => self.file(Path::new(url), origin),
-                    false => self.url(&format!("{begin}{url}")),
-                },
+        let path = match url.split_once("://") {
+            Some(("file", path)) => Some(path),
+            Some(_) => None,
+            None => Some(url),
+        };
+        match (origin, path) {
+            (_, None) => match url.strip_prefix("gcs://") {
+                Some(rest) => self.url(&format!("gs://{rest}")),
+                None => self.url(url),
             },
+            (Origin::Directory(directory), Some(path)) => self.file(&directory.join(path), directory),
+            #[cfg(feature = "network")]
+            (Origin::Below(begin), Some(path)) if path == url && !Path::new(path).has_root() => {
+                self.url(&format!("{begin}{path}"))
+            }
+            #[cfg(feature = "network")]
+            (Origin::Below(_), Some(_)) => {
+                Err(ErrorKind::Argument("references at a URL cannot lead to files of this machine").into())
+            }
         }
     }
 
-    /// A file of this machine: one below the directory of the references, or any other by its whole path.
-    fn file(&mut self, path: &Path, origin: Origin<'_>) -> Result<Target> {
-        const ELSEWHERE: &str = "references at a URL cannot lead to files of this machine";
-        let Origin::Directory(directory) = origin else { return Err(ErrorKind::Argument(ELSEWHERE).into()) };
-        let path = directory.join(path);
+    /// A file of this machine: one below the directory of the references, or any other.
+    fn file(&mut self, path: &Path, directory: &Path) -> Result<Target> {
         let mut whole = PathBuf::new();
         for component in path.components() {
             match component {
@@ -198,16 +208,26 @@ impl Stores {
             alloc::push_text(&mut name, part.ok_or(ErrorKind::Unsupported("a path that is not UTF-8"))?)?;
         }
         check_name(&name)?;
-        Ok(Target { store: self.find(root, || Ok(alloc::try_box(Directory::open(root)?)?))?, name })
+        Ok(Target { store: self.directory(root)?, name })
     }
 
     #[cfg(feature = "network")]
     fn url(&mut self, url: &str) -> Result<Target> {
         let Some(url) = Url::of(Path::new(url))? else { return Err(UNKNOWN.into()) };
-        let server = url.text.get(..url.text.len() - url.path.len()).unwrap_or_default();
-        let (network, name) = Network::open_server(&url)?;
+        let known = |(of, begin, _): &&(Service, String, usize)| *of == url.service && url.text.starts_with(&**begin);
+        let (store, path) = match self.servers.iter().find(known) {
+            Some((_, begin, store)) => (*store, url.text.get(begin.len()..).unwrap_or_default()),
+            None => {
+                let (network, path) = Network::open_server(&url)?;
+                alloc::push(&mut self.opened, alloc::try_box(network)? as Box<dyn ObjectStore>)?;
+                let begin = alloc::text(url.text.strip_suffix(path).unwrap_or_default())?;
+                alloc::push(&mut self.servers, (url.service, begin, self.opened.len() - 1))?;
+                (self.opened.len() - 1, path)
+            }
+        };
+        let name = Network::object_name(url.service, path)?;
         check_name(&name)?;
-        Ok(Target { store: self.find(Path::new(server), || Ok(alloc::try_box(network)?))?, name })
+        Ok(Target { store, name })
     }
 
     #[cfg(not(feature = "network"))]
@@ -225,4 +245,46 @@ pub(super) const WITHOUT_NETWORK: ErrorKind = ErrorKind::Unsupported(
     "URLs, which this build does not include; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
 );
 
+/// No system has longer paths.
+const LONGEST: usize = 4096;
+
 const UNKNOWN: ErrorKind = ErrorKind::Unsupported("a reference to a URL of this scheme");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The store and the name that a reference leads to.
+    fn lead(stores: &mut Stores, url: &str, origin: Origin<'_>) -> Result<(usize, String)> {
+        stores.target(url, origin).map(|target| (target.store, target.name))
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_lead_below_the_directory_or_elsewhere() {
+        let (directory, mut stores) = (std::env::temp_dir(), Stores::default());
+        let mut lead = |url: &str| lead(&mut stores, url, Origin::Directory(&directory));
+        assert_eq!(lead("a/b.nc"), Ok((0, "a/b.nc".to_owned())));
+        assert_eq!(lead("./a/../c"), Ok((0, "c".to_owned())));
+        assert_eq!(lead("/x/y"), Ok((1, "x/y".to_owned())));
+        assert_eq!(lead("file:///x/z"), Ok((1, "x/z".to_owned())));
+        assert_eq!(lead(&"a".repeat(LONGEST + 1)).unwrap_err().status(), crate::status::EINVAL);
+        assert_eq!(lead("ftp://a/b").unwrap_err().kind(), UNKNOWN);
+    }
+
+    /// A bucket may be in the path of a URL, so that the same server has several.
+    #[cfg(feature = "network")]
+    #[test]
+    fn buckets_are_told_apart_and_opened_once() {
+        let mut stores = Stores::default();
+        let mut lead = |url: &str| lead(&mut stores, url, Origin::Below("https://host/d/"));
+        assert_eq!(lead("https://host/one/k#mode=zarr,s3"), Ok((0, "k".to_owned())));
+        assert_eq!(lead("https://host/two/k#mode=zarr,s3"), Ok((1, "k".to_owned())));
+        assert_eq!(lead("https://host/one/a/b#mode=zarr,s3"), Ok((0, "a/b".to_owned())));
+        assert_eq!(lead("https://host/one/k"), Ok((2, "one/k".to_owned())));
+        assert_eq!(lead("x"), Ok((2, "d/x".to_owned())));
+        for path in ["/etc/passwd", "file:///etc/passwd"] {
+            assert_eq!(lead(path).unwrap_err().status(), crate::status::EINVAL);
+        }
+    }
+}

@@ -20,13 +20,12 @@ const NAME: &str = "bitshuffle";
 pub(super) const CODECS: &[Definition] = &[Definition { filter: Some((32008, of_parameters)), ..Definition::DEFAULT }];
 
 /// What blocks are encoded with.
-#[allow(clippy::large_enum_variant, reason = "an array has one of them")]
 enum Inner {
     Nothing,
     #[cfg(feature = "lz4")]
     Lz4,
     #[cfg(feature = "zstd")]
-    Zstd(super::zstd::Zstd),
+    Zstd(Box<super::zstd::Zstd>),
 }
 
 /// The codec.
@@ -54,9 +53,11 @@ fn of_parameters(parameters: &[u32]) -> Result<Option<Box<dyn Codec>>> {
         #[cfg(feature = "lz4")]
         2 => Inner::Lz4,
         #[cfg(feature = "zstd")]
-        3 => Inner::Zstd(super::zstd::Zstd::default()),
-        #[cfg(any(not(feature = "lz4"), not(feature = "zstd")))]
-        2 | 3 => return Err(ErrorKind::Codec("the library was built without what is within bitshuffle").into()),
+        3 => Inner::Zstd(crate::alloc::try_box(super::zstd::Zstd::default())?),
+        #[cfg(not(feature = "lz4"))]
+        2 => return Err(super::not_built_in("lz4")),
+        #[cfg(not(feature = "zstd"))]
+        3 => return Err(super::not_built_in("zstd")),
         _ => return Ok(None),
     };
     boxed(Bitshuffle { size, block, inner }).map(Some)

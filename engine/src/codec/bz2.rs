@@ -10,7 +10,7 @@ use std::ops::Range;
 use libbz2_rs_sys as sys;
 
 use super::definition::{Definition, Setting, boxed};
-use super::traits::Codec;
+use super::traits::{Codec, InNumcodecs};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -185,7 +185,7 @@ impl Codec for Bz2 {
         }
     }
 
-    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+    fn numcodecs(&self) -> Option<InNumcodecs> {
         Some(("bz2", None))
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::traits::Codec;
+use super::traits::{Codec, InNumcodecs};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -51,8 +51,7 @@ impl<'c> Chain<'c> {
     }
 
     /// The codecs' names in their order, and what numcodecs calls them: see [`Codec::numcodecs`].
-    #[allow(clippy::type_complexity, reason = "it is what two functions of a codec say")]
-    pub(crate) fn numcodecs(&self) -> impl Iterator<Item = (&str, Option<(&'static str, Option<usize>)>)> {
+    pub(crate) fn numcodecs(&self) -> impl Iterator<Item = (&str, Option<InNumcodecs>)> {
         self.codecs.iter().map(|codec| (codec.name(), codec.numcodecs()))
     }
 

@@ -93,7 +93,7 @@ macro_rules! codec_with_sum {
                 Self::NAME
             }
 
-            fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+            fn numcodecs(&self) -> Option<$crate::codec::traits::InNumcodecs> {
                 Self::IS_NUMCODECS.then_some((Self::NAME, None))
             }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::definition::{Definition, Setting, boxed};
 use super::deflate::{Streams, bound, corrupt, ends_early};
 use super::steps::Steps;
-use super::traits::Codec;
+use super::traits::{Codec, InNumcodecs};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::zstream::{crc32, crc32_of_more};
@@ -92,7 +92,7 @@ impl Codec for Gzip {
         true
     }
 
-    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+    fn numcodecs(&self) -> Option<InNumcodecs> {
         Some(("gzip", None))
     }
 

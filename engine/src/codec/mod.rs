@@ -83,7 +83,7 @@ pub use definition::{Given, Kind, Setting, Settings, Stage, Written};
 #[cfg(feature = "lz4")]
 pub use lz4::frame::Lz4Frame;
 pub use registry::{CodecRegistry, CodecUse, MakeCodec};
-pub use traits::Codec;
+pub use traits::{Codec, InNumcodecs};
 
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};

@@ -144,7 +144,6 @@ impl Codec for ScaleOffset {
 }
 
 #[cfg(test)]
-#[allow(clippy::unusual_byte_groupings, reason = "bits are grouped by the numbers that they are")]
 mod tests {
     use super::*;
     use crate::codec::of_filter;
@@ -159,7 +158,7 @@ mod tests {
             header.resize(HEADER, 0);
             [&header[..], rest].concat()
         };
-        let three = stored(3, &[0b000_111_01, 0b0_0000000]);
+        let three = stored(3, &[0b0001_1101, 0]);
         assert_eq!(decoded(&*codec, &three, 0..6, 6).unwrap(), [0xff, 0xff, 0xff, 0xfe, 0, 1]);
         assert_eq!(decoded(&*codec, &three, 5..6, 6).unwrap()[4..], [0, 1]);
         assert_eq!(decoded(&*codec, &stored(16, &[1, 2, 3, 4, 5, 6]), 0..6, 6).unwrap(), [2, 1, 4, 3, 6, 5]);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, Given, Setting, boxed};
 use super::planes::bytes;
-use super::traits::{Codec, EncodedRanges};
+use super::traits::{Codec, EncodedRanges, InNumcodecs};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -64,7 +64,7 @@ impl Codec for Shuffle {
         NAME
     }
 
-    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+    fn numcodecs(&self) -> Option<InNumcodecs> {
         Some(("shuffle", Some(self.size)))
     }
 

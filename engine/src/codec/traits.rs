@@ -6,6 +6,9 @@ use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::Result;
 
+/// The `id` of a codec in numcodecs, and the number among its settings that matters there, if one does.
+pub type InNumcodecs = (&'static str, Option<usize>);
+
 /// Ranges of encoded bytes, ascending and none of them empty, and the decoded bytes that they stand for.
 pub type EncodedRanges = (Vec<Range<usize>>, Range<usize>);
 
@@ -111,10 +114,9 @@ pub trait Codec: Send + Sync {
         None
     }
 
-    /// The `id` of the codec of numcodecs that decodes the same, and what the number among its settings is that matters
-    /// for it. `None` if there is none.
+    /// The codec of numcodecs that decodes the same; `None` if there is none.
     #[doc(hidden)]
-    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+    fn numcodecs(&self) -> Option<InNumcodecs> {
         None
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::definition::{Definition, Setting, boxed};
 use super::deflate::{Streams, bound, corrupt};
 use super::steps::Steps;
-use super::traits::Codec;
+use super::traits::{Codec, InNumcodecs};
 use crate::buffer::Buffer;
 use crate::error::Result;
 
@@ -82,7 +82,7 @@ impl Codec for Zlib {
         true
     }
 
-    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+    fn numcodecs(&self) -> Option<InNumcodecs> {
         Some(("zlib", None))
     }
 

@@ -11,7 +11,7 @@ use zstd_sys as sys;
 
 use super::definition::{Definition, Setting, Written, boxed};
 use super::steps::Steps;
-use super::traits::Codec;
+use super::traits::{Codec, InNumcodecs};
 use crate::alloc::{OnePointer, Scratch};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -90,7 +90,7 @@ impl Codec for Zstd {
         NAME
     }
 
-    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+    fn numcodecs(&self) -> Option<InNumcodecs> {
         Some(("zstd", None))
     }
 

@@ -8,7 +8,7 @@ use super::zero_copy::ZeroCopyReader;
 use crate::alloc::Slot;
 use crate::buffer::Buffer;
 use crate::cache::{Cache, Part};
-use crate::codec::{self, Chain, Codec};
+use crate::codec::{self, Chain, Codec, InNumcodecs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::limits::Limit;
@@ -322,9 +322,8 @@ impl<'r> ChunkStore<'r> {
     }
 
     /// The same, and what numcodecs calls them: see [`Codec::numcodecs`].
-    #[allow(clippy::type_complexity, reason = "it is what two functions of a codec say")]
     #[doc(hidden)]
-    pub fn numcodecs(&self) -> impl Iterator<Item = (&str, Option<(&'static str, Option<usize>)>)> {
+    pub fn numcodecs(&self) -> impl Iterator<Item = (&str, Option<InNumcodecs>)> {
         self.codecs.numcodecs()
     }
 

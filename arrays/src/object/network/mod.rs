@@ -74,11 +74,11 @@ impl Network {
         Network::below(url, |path| path, None)
     }
 
-    /// All objects of the server or bucket of a URL, and the name of that at the URL.
+    /// All objects of the server or bucket of a URL, and what of the URL names the [object](Self::object_name) in it.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
-    pub(crate) fn open_server(url: &Url<'_>) -> Result<(Self, String)> {
+    pub(crate) fn open_server<'u>(url: &Url<'u>) -> Result<(Self, &'u str)> {
         let mut name = "";
         let network = Network::below(
             url,
@@ -88,8 +88,15 @@ impl Network {
             },
             None,
         )?;
-        let name = if url.service == Kind::Http { decoded(name)? } else { alloc::text(name)? };
         Ok((network, name))
+    }
+
+    /// The name of an object that a URL's path, or the end of one, stands for.
+    ///
+    /// # Errors
+    /// `Network` for a malformed URL, `OutOfMemory`.
+    pub(crate) fn object_name(service: Kind, path: &str) -> Result<String> {
+        if service == Kind::Http { decoded(path) } else { Ok(alloc::text(path)?) }
     }
 
     /// What the file at a URL is in, as a storage from which only this file is read, and the name of the file; `None`
@@ -109,8 +116,7 @@ impl Network {
             Some(Arc::new(OnceLock::new())),
         )?;
         let Some(name) = name else { return Ok(None) };
-        let name = if url.service == Kind::Http { decoded(name)? } else { alloc::text(name)? };
-        Ok(Some((network, name)))
+        Ok(Some((network, Network::object_name(url.service, name)?)))
     }
 
     fn below<'u>(
@@ -121,7 +127,7 @@ impl Network {
         let (times, service) = (Times::of_environment()?, Service::get()?);
         let (store, path) = connect::connect(url, times)?;
         let root = root(path).trim_matches('/');
-        let mut root = if url.service == Kind::Http { decoded(root)? } else { alloc::text(root)? };
+        let mut root = Network::object_name(url.service, root)?;
         check_prefix(&root)?;
         if !root.is_empty() {
             alloc::push_text(&mut root, "/")?;

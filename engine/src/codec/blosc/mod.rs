@@ -25,7 +25,7 @@ pub use state::{Blosc, BloscShuffle};
 
 use super::definition::{Definition, Given, Kind, Setting, Written, boxed};
 use super::steps::Steps;
-use super::traits::Codec;
+use super::traits::{Codec, InNumcodecs};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use header::NAME;
@@ -107,7 +107,7 @@ impl Codec for Blosc {
         NAME
     }
 
-    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+    fn numcodecs(&self) -> Option<InNumcodecs> {
         Some(("blosc", None))
     }
 

@@ -17,7 +17,7 @@ use std::ops::Range;
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
 use super::definition::{Definition, Setting, boxed};
-use super::traits::Codec;
+use super::traits::{Codec, InNumcodecs};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use block::{NAME, corrupt};
@@ -49,7 +49,7 @@ impl Codec for Lz4 {
         NAME
     }
 
-    fn numcodecs(&self) -> Option<(&'static str, Option<usize>)> {
+    fn numcodecs(&self) -> Option<InNumcodecs> {
         Some(("lz4", None))
     }
 

@@ -3,8 +3,9 @@
 //! What arrays and groups are is said by documents of Zarr v2, which are made in memory as for new arrays. A chunk is a
 //! range of the object that it is in.
 
+use super::documents::{V2_ARRAY, below};
+use super::{Array, ArrayFormat, Description, create_group, list};
 use crate::alloc;
-use crate::array::{Array, ArrayFormat, Description, create_group, list};
 use crate::dataset::Node;
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
@@ -12,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
-use crate::object::{Memory, Name, Storage, read_whole};
+use crate::object::{Entry, Memory, Name, Storage, read_whole};
 use crate::store::ChunkState;
 
 /// The text of references to all chunks of an array, or of the arrays in a group and in those below it; an empty name
@@ -126,7 +127,7 @@ impl Writing<'_> {
         if !chunks.has_absent {
             self.forget_fill_value(array.name())?;
         }
-        let prefix = if array.name().is_empty() { String::new() } else { below(array.name(), "")? };
+        let prefix = below(array.name(), "")?;
         for chunk in chunks.stored {
             let mut key = alloc::text(&prefix)?;
             for (d, index) in chunk.indices.iter().enumerate() {
@@ -135,9 +136,13 @@ impl Writing<'_> {
             if chunk.indices.is_empty() {
                 alloc::push_text(&mut key, "0")?;
             }
-            let url = if chunk.object.is_empty() { alloc::text(self.url)? } else { below(self.url, &chunk.object)? };
+            let within = if chunk.object.is_empty() { "" } else { "/" };
             let mut part = Vec::new();
-            for value in [Value::text(&url)?, Value::number(chunk.offset)?, Value::number(chunk.len)?] {
+            for value in [
+                Value::text_of(format_args!("{}{within}{}", self.url, chunk.object))?,
+                Value::number(chunk.offset)?,
+                Value::number(chunk.len)?,
+            ] {
                 alloc::push(&mut part, value)?;
             }
             self.chunks.push(&key, Value::List(part))?;
@@ -170,7 +175,7 @@ impl Writing<'_> {
     /// Leaves out the fill value of an array that has all of its chunks: xarray takes elements that are equal to it for
     /// missing ones.
     fn forget_fill_value(&self, array: &str) -> Result<()> {
-        let name = if array.is_empty() { alloc::text(".zarray")? } else { below(array, ".zarray")? };
+        let name = below(array, V2_ARRAY)?;
         let text = read_whole(&*self.documents, &name, usize::MAX)?.ok_or(ErrorKind::Internal)?;
         let mut document = json::read(&text)?;
         document.set("fill_value", Value::Null)?;
@@ -181,11 +186,10 @@ impl Writing<'_> {
     fn add_documents(&self, prefix: &str, to: &mut Value) -> Result<()> {
         let mut names = Vec::new();
         self.documents.list(prefix, &mut |last, entry| {
-            let name = if prefix.is_empty() { alloc::text(last)? } else { below(prefix, last)? };
-            Ok(alloc::push(&mut names, (name, entry))?)
+            Ok(alloc::push(&mut names, (alloc::text(&below(prefix, last)?)?, entry))?)
         })?;
         for (name, entry) in names {
-            if entry == crate::object::Entry::Prefix {
+            if entry == Entry::Prefix {
                 self.add_documents(&name, to)?;
                 continue;
             }
@@ -195,13 +199,6 @@ impl Writing<'_> {
         }
         Ok(())
     }
-}
-
-fn below(name: &str, last: &str) -> Result<String> {
-    let mut full = alloc::text(name)?;
-    alloc::push_text(&mut full, "/")?;
-    alloc::push_text(&mut full, last)?;
-    Ok(full)
 }
 
 /// The chunks of an array that are stored, each of them whole.
