@@ -184,7 +184,7 @@ impl Subject {
             let values = match read(of, &slab, num_threads) {
                 Ok(values) => values,
                 // Where objects cannot be opened, a shard may be another one each time.
-                Err(error) if error.to_string().contains("was replaced each time") => continue,
+                Err(error) if error.to_string().contains("replaced during each attempt") => continue,
                 Err(error) => return Err(format!("{error}: {slab:?}")),
             };
             let mut found = vec![Vec::new(); NUM_CHUNKS];
