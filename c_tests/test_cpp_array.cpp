@@ -605,6 +605,11 @@ void groups()
     CHECK_THROWS(nczchunk::create_group(storage, "ocean"), Status::exists, "ocean");
     CHECK_THROWS(nczchunk::remove_group_attribute(storage, "ocean", "title"), Status::no_attribute, "title");
     CHECK_THROWS(nczchunk::create_group(coads), Status::exists, "the storage");
+    CHECK(nczchunk::group_dimensions(storage, "ocean").empty());
+    const char *dimensions = R"({"_nczarr_group": {"dimensions": {"x": 4, "t": {"size": 2, "unlimited": 1}}}})";
+    storage.write("ocean/.zattrs", std::string(dimensions));
+    const std::vector<nczchunk::GroupDimension> all = nczchunk::group_dimensions(storage, "ocean");
+    CHECK(all.size() == 2 && all[0].name == "x" && all[0].len == 4 && all[1].is_unlimited);
 
     storage.write("a/0", std::string("abc"));
     const char *document = R"({"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0,

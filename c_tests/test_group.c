@@ -162,6 +162,60 @@ static void a_failing_storage_is_told_of(void)
     nczchunk_storage_free(storage);
 }
 
+/* "x = 4, t = 2 (unlimited), " for a group. */
+static int add_dimension(void *user, const nczchunk_dimension *dimension)
+{
+    char *text = user;
+
+    sprintf(text + strlen(text), "%s = %zu%s, ", dimension->name, dimension->len,
+            dimension->is_unlimited ? " (unlimited)" : "");
+    return strcmp(dimension->name, "refused") == 0 ? 77 : 0;
+}
+
+static void has_dimensions(nczchunk_storage *storage, const char *group, const char *expected)
+{
+    char text[100] = "";
+
+    CHECK_OK(nczchunk_group_dimensions(storage, group, add_dimension, text, NULL));
+    CHECK_STR(text, expected);
+}
+
+/* Groups of netCDF's define dimensions, which arrays may have or not. */
+static void dimensions_are_those_that_a_group_defines(void)
+{
+    static const char group[] = "{\"zarr_format\": 2}",
+                      attributes[] = "{\"_nczarr_group\": {\"dimensions\": {\"x\": 4, \"t\": {\"size\": 2, "
+                                     "\"unlimited\": 1}}, \"arrays\": [], \"groups\": []}}",
+                      refused[] = "{\"_nczarr_group\": {\"dimensions\": {\"refused\": 1, \"x\": 4}}}",
+                      classic[] = "CDF\1" /* no records, one dimension x of 5, no attributes, no variables */
+                                  "\0\0\0\0\0\0\0\12\0\0\0\1\0\0\0\1x\0\0\0\0\0\0\5\0\0\0\0\0\0\0\0"
+                                  "\0\0\0\0\0\0\0\0";
+    char text[100] = "";
+    nczchunk_storage *storage = NULL, *file = NULL;
+
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "n/.zgroup", group, strlen(group), NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "n/.zattrs", attributes, strlen(attributes), NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "r/.zgroup", group, strlen(group), NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "r/.zattrs", refused, strlen(refused), NULL));
+    CHECK_OK(nczchunk_storage_write(storage, "plain/.zgroup", group, strlen(group), NULL));
+    has_dimensions(storage, "n", "x = 4, t = 2 (unlimited), ");
+    has_dimensions(storage, "/plain/", "");
+    CHECK_EQ(nczchunk_group_dimensions(storage, "r", add_dimension, text, NULL), 77);
+    CHECK_STR(text, "refused = 1, "); /* and no other */
+    CHECK_EQ(nczchunk_group_dimensions(storage, "none", add_dimension, text, NULL), NCZCHUNK_ENOTFOUND);
+    CHECK_EQ(nczchunk_group_dimensions(storage, "n", NULL, text, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_group_dimensions(NULL, "n", add_dimension, text, NULL), NCZCHUNK_EINVAL);
+
+    /* A classic file that has a dimension and no variable. */
+    CHECK_OK(nczchunk_storage_write(storage, "f.nc", classic, sizeof classic - 1, NULL));
+    CHECK_OK(nczchunk_storage_file(storage, "f.nc", &file, NULL));
+    has_dimensions(file, NULL, "x = 5, ");
+    CHECK_EQ(nczchunk_group_dimensions(file, "g", add_dimension, text, NULL), NCZCHUNK_ENOTFOUND);
+    nczchunk_storage_free(file);
+    nczchunk_storage_free(storage);
+}
+
 /* Metadata that come from elsewhere: the storage is asked for chunks only. */
 static void an_array_is_opened_by_its_document(void)
 {
@@ -219,6 +273,7 @@ int main(void)
             nczchunk_storage_free(storage);
         }
     a_failing_storage_is_told_of();
+    dimensions_are_those_that_a_group_defines();
     an_array_is_opened_by_its_document();
     CHECK_EQ(nczchunk_group_create(NULL, NULL, 0, NULL, NULL), NCZCHUNK_EINVAL);
     return 0;

@@ -693,8 +693,31 @@ int nczchunk_array_remove_attribute(nczchunk_array *array,
  *     nczchunk_group_create("model.zarr", "ocean", 0, "{\"title\": \"Ocean\"}", NULL);
  *
  * A group is not opened. The functions below take the storage that it is in and its path in the storage, which is NULL
- * or empty for the storage itself. nczchunk_list_node tells the attributes of a group, and nczchunk_list its members.
+ * or empty for the storage itself. nczchunk_list_node tells the attributes of a group, nczchunk_list its members, and
+ * nczchunk_group_dimensions the dimensions that it defines.
  */
+
+/**
+ * A dimension that a group defines. All pointers are valid until the callback returns.
+ */
+typedef struct nczchunk_dimension {
+    /**
+     * sizeof(nczchunk_dimension) as the library knows it. There are no fields beyond it.
+     */
+    size_t struct_size;
+    /**
+     * Its name.
+     */
+    const char *name;
+    /**
+     * Its length in elements.
+     */
+    size_t len;
+    /**
+     * 1 if it is unlimited, else 0.
+     */
+    size_t is_unlimited;
+} nczchunk_dimension;
 
 /**
  * Creates a group. path is a directory, which is created if it does not exist. name is the path of the group below it,
@@ -788,6 +811,23 @@ NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_group_consolidate(const nczchunk_storage *storage,
                                const char *group,
                                nczchunk_context *context);
+
+/**
+ * Lists the dimensions that a group defines, in the order in which the format has them, whether an array has them or
+ * not. Classic netCDF files, HDF5 files (netCDF-4) and groups of netCDF-C's NCZarr define dimensions; other groups of
+ * Zarr and cfdb files have only those of their arrays, and found is not called. An array may also have dimensions of
+ * the groups around its own. An unlimited dimension of HDF5 has the length of its scale; arrays may be longer. If
+ * found returns anything but 0, the call ends with that status.
+ *
+ * Errors: NCZCHUNK_EINVAL (storage or found is NULL), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_ENCZARR (malformed
+ * metadata of the group), NCZCHUNK_ENOMEM, the status that found returned, and those of the storage.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_group_dimensions(const nczchunk_storage *storage,
+                              const char *group,
+                              int (*found)(void *user, const nczchunk_dimension *dimension),
+                              void *user,
+                              nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * LISTING A GROUP

@@ -1574,6 +1574,30 @@ inline Node node(const Storage &storage, const std::string &name = {}, ContextRe
 
 // GROUPS
 
+/// A dimension that a group defines: see nczchunk_dimension.
+struct GroupDimension {
+    std::string name;
+    std::size_t len = 0;
+    bool is_unlimited = false;
+};
+
+/// The dimensions that a group defines, whether an array has them or not. See nczchunk_group_dimensions.
+inline std::vector<GroupDimension>
+group_dimensions(const Storage &storage, const std::string &group = {}, ContextRef context = {})
+{
+    std::vector<GroupDimension> all;
+    const auto keep = [&](const nczchunk_dimension *one) {
+        all.push_back({one->name, one->len, one->is_unlimited != 0});
+    };
+    detail::tell_each<const nczchunk_dimension *, nczchunk_dimension>(
+        keep,
+        [&](auto tell, void *user, nczchunk_context *with) {
+            return nczchunk_group_dimensions(storage.get(), detail::c_text(group), tell, user, with);
+        },
+        context);
+    return all;
+}
+
 /// Creates a group, with the members of a JSON object as its attributes. Without a format it is of the version of the
 /// group that it is in, or of Zarr v3. See nczchunk_group_create.
 inline void create_group(const std::string &path,

@@ -8,17 +8,21 @@
 //! ```
 //!
 //! A group is not opened. The functions below take the storage that it is in and its path in the storage, which is NULL
-//! or empty for the storage itself. nczchunk_list_node tells the attributes of a group, and nczchunk_list its members.
+//! or empty for the storage itself. nczchunk_list_node tells the attributes of a group, nczchunk_list its members, and
+//! nczchunk_group_dimensions the dimensions that it defines.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use super::array::{file_path, optional_text, utf8};
-use super::array_objects::nczchunk_storage;
+use super::array_objects::{c_text, nczchunk_storage};
 use super::context::report;
 use super::create::{format, texts, value};
+use super::growing::assert_can_grow;
 use super::objects::nczchunk_context;
 use super::pointers::{handle, text};
 use nczchunk_engine::element::ElementType;
+use nczchunk_engine::error::ErrorKind;
+use nczchunk_engine::status::NOERR;
 
 /// Creates a group. path is a directory, which is created if it does not exist. name is the path of the group below it,
 /// such as "ocean/deep", and is NULL or empty if path is to be the group. Missing groups on the way are created.
@@ -162,4 +166,59 @@ pub unsafe extern "C" fn nczchunk_group_consolidate(
 ) -> c_int {
     // SAFETY: storage is NULL or alive, and group is NULL or a text.
     unsafe { report(context, || nczchunk::consolidate(&handle(storage, "storage is NULL")?.0, optional_text(group)?)) }
+}
+
+/// A dimension that a group defines. All pointers are valid until the callback returns.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_dimension {
+    /// sizeof(nczchunk_dimension) as the library knows it. There are no fields beyond it.
+    pub struct_size: usize,
+    /// Its name.
+    pub name: *const c_char,
+    /// Its length in elements.
+    pub len: usize,
+    /// 1 if it is unlimited, else 0.
+    pub is_unlimited: usize,
+}
+assert_can_grow!(nczchunk_dimension, is_unlimited: usize);
+
+/// Lists the dimensions that a group defines, in the order in which the format has them, whether an array has them or
+/// not. Classic netCDF files, HDF5 files (netCDF-4) and groups of netCDF-C's NCZarr define dimensions; other groups of
+/// Zarr and cfdb files have only those of their arrays, and found is not called. An array may also have dimensions of
+/// the groups around its own. An unlimited dimension of HDF5 has the length of its scale; arrays may be longer. If
+/// found returns anything but 0, the call ends with that status.
+///
+/// Errors: NCZCHUNK_EINVAL (storage or found is NULL), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_ENCZARR (malformed
+/// metadata of the group), NCZCHUNK_ENOMEM, the status that found returned, and those of the storage.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_group_dimensions(
+    storage: *const nczchunk_storage,
+    group: *const c_char,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, dimension: *const nczchunk_dimension) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: storage is NULL or alive, group is NULL or a text, and found takes what is documented, by the header's
+    // general promise.
+    unsafe {
+        report(context, || {
+            let storage = &handle(storage, "storage is NULL")?.0;
+            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+            for dimension in nczchunk::group_dimensions(storage, optional_text(group)?)? {
+                let name = c_text(&*dimension.name)?;
+                let told = nczchunk_dimension {
+                    struct_size: size_of::<nczchunk_dimension>(),
+                    name: name.as_ptr(),
+                    len: dimension.len,
+                    is_unlimited: usize::from(dimension.is_unlimited),
+                };
+                match found(user, &raw const told) {
+                    NOERR => {}
+                    status => return Err(ErrorKind::Callback(status).into()),
+                }
+            }
+            Ok(())
+        })
+    }
 }

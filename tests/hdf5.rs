@@ -8,7 +8,8 @@ use std::io::Read;
 
 use nczchunk::object::{Memory, Storage};
 use nczchunk::{
-    Access, Array, AttributeValues, ChunkState, ElementType, ErrorKind, Hyperslab, Node, Plan, list, open_storage,
+    Access, Array, AttributeValues, ChunkState, ElementType, ErrorKind, Hyperslab, Node, Plan, group_dimensions, list,
+    open_storage,
 };
 
 /// A file, and what is due of its arrays.
@@ -273,6 +274,19 @@ fn parts_of_a_file_are_listed() {
     assert_eq!(list(&place, "outer", true).unwrap_err().kind(), ErrorKind::NotFound("variable"));
     assert_eq!(Array::open_in(&place, "inner", Access::Read).err().unwrap().kind(), ErrorKind::NotAnArray);
     assert_eq!(Array::open_in(&place, "/inner/u", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
+}
+
+#[test]
+fn groups_define_dimensions() {
+    let place = place(&file("NETCDF4.nc").bytes);
+    let of = |group| group_dimensions(&place, group);
+    let told = |group| -> Vec<_> { of(group).unwrap().into_iter().map(|d| (d.name, d.len, d.is_unlimited)).collect() };
+    let dimension = |name: &str, len, is_unlimited| (name.to_owned(), len, is_unlimited);
+    let all = [dimension("time", 3, true), dimension("lat", 3, false), dimension("alone", 4, false)];
+    assert_eq!(told(""), [&all[..], &[dimension("station", 2, false), dimension("lonlat", 2, false)]].concat());
+    assert_eq!(told("/inner/"), [dimension("x", 5, false)]);
+    assert_eq!(of("inner/u").unwrap_err().kind(), ErrorKind::NotFound("group"));
+    assert_eq!(of("outer").unwrap_err().kind(), ErrorKind::NotFound("variable"));
 }
 
 #[test]

@@ -68,15 +68,16 @@ use nczchunk_engine::{
 
 #[cfg(feature = "arrays")]
 pub use array::{
-    Array, ArrayFormat, Description, consolidate, create_group, create_storage, is_url, list, list_each, open_storage,
-    references, remove_group_attribute, set_group_attribute, set_group_attributes_json, write_netcdf_groups,
+    Array, ArrayFormat, Description, consolidate, create_group, create_storage, group_dimensions, is_url, list,
+    list_each, open_storage, references, remove_group_attribute, set_group_attribute, set_group_attributes_json,
+    write_netcdf_groups,
 };
 // For the C interface.
 #[cfg(feature = "arrays")]
 #[doc(hidden)]
 pub use array::{change_group_attribute, create_group_at, format_above, one_node};
 #[cfg(feature = "arrays")]
-pub use dataset::{Attribute, AttributeValues, Node};
+pub use dataset::{Attribute, AttributeValues, GroupDimension, Node};
 #[cfg(not(feature = "arrays"))]
 #[doc(inline)]
 pub use nczchunk_engine::codec::has as has_codec;

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import nczchunk
+from conftest import DATA
 
 
 @pytest.mark.parametrize("format", ["zarr2", "zarr3"])
@@ -105,6 +106,14 @@ def test_groups_of_netcdf_and_zip_files(tmp_path):
         file.title, file.number = "t", np.float32(0.1)
     with_types = nczchunk.open_group(tmp_path / "a.nc")
     assert list(with_types) == ["v"] and with_types["v"][2] == 7 and with_types.attrs["number"] == np.float32(0.1)
+
+
+def test_dimensions_are_those_that_a_group_defines(tmp_path):
+    group = nczchunk.open_group(DATA / "coads_sst.nc")
+    assert group.dimensions == {"COADSX": (180, False), "COADSY": (90, False), "TIME": (12, True)}
+    assert group.dimensions["TIME"].unlimited and group.dimensions["COADSX"].length == 180
+    # Zarr has none beside those of the arrays.
+    assert nczchunk.create_group(tmp_path / "g").dimensions == {}
 
 
 def test_append(tmp_path):

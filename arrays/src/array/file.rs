@@ -8,8 +8,8 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 #[cfg(feature = "cfdb")]
 use crate::cfdb;
-use crate::dataset::{CFDB_MAGIC, HDF5_MAGIC, Node, Opened};
-use crate::error::{ErrorKind, Result};
+use crate::dataset::{CFDB_MAGIC, GroupDimension, HDF5_MAGIC, Node, Opened};
+use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "hdf5")]
 use crate::hdf5;
 use crate::netcdf;
@@ -146,6 +146,27 @@ pub(super) fn list(
         FileKind::Cfdb => Err(CFDB.into()),
         #[cfg(feature = "hdf5")]
         FileKind::Hdf5 => hdf5::list(storage, file, name, recursive, one),
+        #[cfg(not(feature = "hdf5"))]
+        FileKind::Hdf5 => Err(HDF5.into()),
+        FileKind::Zip => Err(ZIP_WITHIN.into()),
+        FileKind::References => Err(REFERENCES_WITHIN.into()),
+    }
+}
+
+/// The dimensions that a group of a file of a storage defines. An empty name is the file itself.
+///
+/// # Errors
+/// `NotFound`, `UnknownFormat`, `Unsupported`, and those of the format and the storage.
+pub(super) fn dimensions(storage: &Storage, file: &str, group: &str) -> Result<Vec<GroupDimension>> {
+    let is_one_group = || if group.is_empty() { Ok(()) } else { Err(Error::from(ErrorKind::NotFound("group"))) };
+    match FileKind::of(&**storage, file)? {
+        FileKind::Classic => is_one_group().and_then(|()| netcdf::dimensions_of_file(storage, file)),
+        #[cfg(feature = "cfdb")]
+        FileKind::Cfdb => is_one_group().map(|()| Vec::new()),
+        #[cfg(not(feature = "cfdb"))]
+        FileKind::Cfdb => Err(CFDB.into()),
+        #[cfg(feature = "hdf5")]
+        FileKind::Hdf5 => hdf5::dimensions(storage, file, group),
         #[cfg(not(feature = "hdf5"))]
         FileKind::Hdf5 => Err(HDF5.into()),
         FileKind::Zip => Err(ZIP_WITHIN.into()),

@@ -63,7 +63,7 @@ fn alone(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>)
 }
 
 /// A name without slashes around it, if objects can have it.
-fn clean_name(name: &str) -> Result<&str> {
+pub(super) fn clean_name(name: &str) -> Result<&str> {
     let name = name.trim_matches('/');
     if !name.is_empty() {
         check_name(name).map_err(|error| error.in_object(name))?;
@@ -72,7 +72,7 @@ fn clean_name(name: &str) -> Result<&str> {
 }
 
 /// That there is neither a group nor an array.
-fn no_node(name: &str) -> Error {
+pub(super) fn no_node(name: &str) -> Error {
     match name {
         "" => ErrorKind::UnknownFormat.into(),
         _ => Error::from(ErrorKind::NotFound("group")).in_object(name),

@@ -13,6 +13,7 @@
 //!   nczarr.rs       netCDF-C's own metadata of groups
 //!   resize.rs       removing what another shape cuts off
 //!   list.rs         what is in a group
+//!   dimensions.rs   the dimensions that a group defines
 //!   backing.rs      how an array is stored
 //! ```
 
@@ -20,6 +21,7 @@ mod backing;
 mod contents;
 mod create;
 mod description;
+mod dimensions;
 mod documents;
 mod file;
 mod group;
@@ -52,6 +54,7 @@ use crate::zarr::{self, AttributeValue, Format, Metadata};
 
 use backing::Stored;
 pub use description::{ArrayFormat, Description};
+pub use dimensions::group_dimensions;
 pub use group::{change_attribute as change_group_attribute, create_group_at, format_above};
 pub use group::{consolidate, create_group, remove_group_attribute, set_group_attribute, set_group_attributes_json};
 pub use list::{list, list_each, one_node};

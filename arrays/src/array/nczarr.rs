@@ -3,18 +3,20 @@
 use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_GROUP};
 use super::list;
 use crate::alloc;
-use crate::dataset::Node;
+use crate::dataset::{GroupDimension, Node};
 use crate::error::Result;
 use crate::json::Value;
 use crate::object::Storage;
-use crate::zarr::{self, GroupDimension};
+use crate::zarr;
 
 /// Writes netCDF-C's own metadata of all groups of a storage, whose arrays were created as
 /// [`ArrayFormat::NcZarr`](crate::ArrayFormat::NcZarr): the lengths of dimensions, which of them are unlimited, and the
 /// names of arrays and groups. Without these metadata no dimension is unlimited.
 ///
-/// `is_unlimited` receives the name of an array and the number of one of its dimensions. A dimension belongs to the
-/// outermost group that has an array with it, as far as the lengths are the same and both are unlimited or neither is.
+/// `is_unlimited` receives the name of an array and the number of one of its dimensions. `dimensions` are dimensions of
+/// groups, each with the path of its group, such as those that no array has. Any other dimension of an array belongs to
+/// the outermost group that has an array with it. An array has a dimension of a group around its own if the names are
+/// equal, both are unlimited or neither is, and the lengths are equal; an unlimited one that is shorter is extended.
 ///
 /// Call this after all arrays were created: netCDF-C sees only the arrays that its metadata list, so
 /// [`Array::create_in`](crate::Array::create_in) refuses to add arrays to these groups, and
@@ -24,7 +26,11 @@ use crate::zarr::{self, GroupDimension};
 /// # Errors
 /// Those of listing the storage, that of a member that cannot be read, `ReadOnly`, `OutOfMemory`, and those of the
 /// storage.
-pub fn write_netcdf_groups(storage: &Storage, is_unlimited: &dyn Fn(&str, usize) -> bool) -> Result<()> {
+pub fn write_netcdf_groups(
+    storage: &Storage,
+    is_unlimited: &dyn Fn(&str, usize) -> bool,
+    dimensions: Vec<(&str, GroupDimension)>,
+) -> Result<()> {
     let nodes = list(storage, "", true)?;
     if let Some(error) = nodes.iter().find_map(Node::error) {
         return Err(error.clone());
@@ -33,9 +39,10 @@ pub fn write_netcdf_groups(storage: &Storage, is_unlimited: &dyn Fn(&str, usize)
     for node in nodes.iter().filter(|node| !node.is_group()) {
         alloc::push(&mut arrays, node)?;
     }
+    // As long as the nodes, whose names are added.
+    let mut dimensions: Vec<(&str, GroupDimension)> = dimensions;
     // Those of outer groups first, for theirs are the dimensions of inner ones.
     arrays.sort_unstable_by_key(|node| (node.name().matches('/').count(), node.name()));
-    let mut dimensions: Vec<(&str, GroupDimension)> = Vec::new();
     for array in arrays {
         let mut references = Vec::new();
         for (d, len) in array.shape().iter().copied().enumerate() {
@@ -70,14 +77,18 @@ fn define<'n>(
 ) -> Result<&'n str> {
     let of_this = dimensions.iter_mut().find(|(of, dimension)| *of == group && dimension.name == name);
     if let Some((_, dimension)) = of_this {
+        // Arrays of HDF5 may differ in the length of an unlimited dimension.
+        dimension.len = dimension.len.max(len);
         dimension.is_unlimited |= is_unlimited;
         return Ok(group);
     }
-    let outer = dimensions.iter().find(|(of, dimension)| {
+    let outer = dimensions.iter_mut().find(|(of, dimension)| {
         let is_around = of.is_empty() || group.strip_prefix(of).is_some_and(|rest| rest.starts_with('/'));
-        is_around && (&*dimension.name, dimension.len, dimension.is_unlimited) == (name, len, is_unlimited)
+        let is_as_long = dimension.len == len || is_unlimited && dimension.len < len;
+        is_around && is_as_long && (&*dimension.name, dimension.is_unlimited) == (name, is_unlimited)
     });
-    if let Some((of, _)) = outer {
+    if let Some((of, dimension)) = outer {
+        dimension.len = len;
         return Ok(of);
     }
     alloc::push(dimensions, (group, GroupDimension { name: alloc::text(name)?, len, is_unlimited }))?;
@@ -118,14 +129,15 @@ mod tests {
         create("t", &[5, 3], &["time", "lat"]);
         create("g/w", &[5], &["time"]);
         let is_unlimited = |_: &str, d: usize| d == 0;
-        write_netcdf_groups(&storage, &is_unlimited).unwrap();
+        let alone = |name: &str| GroupDimension { name: name.to_owned(), len: 9, is_unlimited: false };
+        write_netcdf_groups(&storage, &is_unlimited, vec![("g", alone("alone"))]).unwrap();
         let text = |name: &str| String::from_utf8(read_whole(&*storage, name, 4096).unwrap().unwrap()).unwrap();
         let flat = |name: &str| text(name).split_whitespace().collect::<String>();
         let root = r#"{"dimensions":{"time":{"size":5,"unlimited":1},"lat":3},"arrays":["gg","t"],"groups":["g"]}"#;
         assert!(flat(".zattrs").contains(root), "{}", flat(".zattrs"));
         assert!(flat(".zattrs").contains(r#""title":"x""#) && flat(".zattrs").contains("_nczarr_superblock"));
         assert!(flat("g/h/.zattrs").contains(r#"{"time":{"size":4,"unlimited":1},"n":2},"arrays":["u"],"groups":[]}"#));
-        assert!(flat("g/.zattrs").contains(r#"{"dimensions":{},"arrays":["s","w"],"groups":["h"]}"#));
+        assert!(flat("g/.zattrs").contains(r#"{"dimensions":{"alone":9},"arrays":["s","w"],"groups":["h"]}"#));
         assert!(flat("g/h/u/.zattrs").contains(r#""dimension_references":["/g/h/time","/g/h/n"]"#));
         assert!(flat("g/w/.zattrs").contains(r#""dimension_references":["/time"]"#));
         assert!(flat("g/s/.zattrs").contains(r#""dimension_references":[],"scalar":1"#));

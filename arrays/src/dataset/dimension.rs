@@ -1,4 +1,15 @@
-//! What is said of dimensions beside their lengths.
+//! Dimensions: those of an array, and those that a group defines.
+
+/// A dimension that a group defines.
+#[derive(Debug, PartialEq, Eq)]
+pub struct GroupDimension {
+    /// Its name.
+    pub name: String,
+    /// Its length in elements.
+    pub len: usize,
+    /// Whether it is unlimited.
+    pub is_unlimited: bool,
+}
 
 /// The dimensions of an array, slowest first. Of dimensions that are not in a list nothing is known.
 #[derive(Debug, Default)]

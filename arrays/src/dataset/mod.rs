@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   attribute.rs  attributes: one by one with their types, and all as JSON text
-//!   dimension.rs  what is said of a dimension beside its length
+//!   dimension.rs  the dimensions of an array and of a group
 //!   node.rs       a group or an array that was found
 //!   opened.rs     an array that can be read
 //! ```
@@ -17,6 +17,7 @@ mod parts;
 pub use attribute::{Attribute, AttributeValues};
 pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
+pub use dimension::GroupDimension;
 pub use node::Node;
 pub(crate) use node::NodeArray;
 pub(crate) use parts::Opened;

@@ -40,4 +40,4 @@ mod tests;
 mod text;
 
 pub(crate) use file::has_user_block;
-pub(crate) use open::{list, open};
+pub(crate) use open::{dimensions, list, open};

@@ -16,7 +16,7 @@ use super::text::{self, HeapFile, HeapTexts};
 use crate::alloc;
 use crate::codec::{self, Codec, CodecUse};
 use crate::copier::TextElement;
-use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened, lossy_text};
+use crate::dataset::{Attributes, Dimensions, GroupDimension, Node, NodeArray, Opened, lossy_text};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
@@ -226,6 +226,42 @@ pub(crate) fn list(
     Ok(())
 }
 
+/// The dimensions that a group of a file defines: those of its members that are dimension scales. What several links
+/// lead to counts once.
+///
+/// # Errors
+/// `NotFound`, and those of what the file says of the group and its members.
+pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Vec<GroupDimension>> {
+    let file = File::open(storage, file)?;
+    let header = find(&file, name)?.header;
+    if !is_group(&header) {
+        return Err(ErrorKind::NotFound("group").into());
+    }
+    let (mut numbered, mut seen) = (Vec::new(), HashSet::new());
+    for link in links(&file, &header)? {
+        let Target::Object(address) = link.to else { continue };
+        seen.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        let header = Header::read(&file, address)?;
+        if !seen.insert(address) || !is_dataset(&header) {
+            continue;
+        }
+        let attributes = attribute::stored(&file, &header)?;
+        if is_scale(&attributes) {
+            let space = Dataset::read(&file, &header)?.space;
+            // A coordinate of several dimensions is the first one's scale.
+            let Some((&len, most)) = space.shape.first().zip(space.most.first()) else { continue };
+            let name = alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?;
+            let dimension = GroupDimension { name, len, is_unlimited: most.is_none() };
+            alloc::push(&mut numbered, (number(&attributes)?, dimension))?;
+        }
+    }
+    // In netCDF's order, if the file has it.
+    numbered.sort_by_key(|(number, _)| *number);
+    let mut all = Vec::new();
+    numbered.into_iter().try_for_each(|(_, dimension)| alloc::push(&mut all, dimension))?;
+    Ok(all)
+}
+
 /// A group that is listed, and which of its links is the next.
 struct Level {
     group: Group,
@@ -321,6 +357,12 @@ fn is_scale(all: &[Stored]) -> bool {
     attribute::text(all, "CLASS") == Some(b"DIMENSION_SCALE")
 }
 
+/// The number that netCDF-C gave to the dimension of a scale.
+fn number(all: &[Stored]) -> Result<Option<i32>> {
+    let number = all.iter().find(|stored| stored.name == "_Netcdf4Dimid");
+    Ok(number.map(attribute::integers).transpose()?.and_then(|numbers| numbers.first().copied()))
+}
+
 /// The name of the array at an address that is a dimension's scale.
 fn scale_name(file: &File, scale: u64, groups: &[&Group]) -> Result<Option<String>> {
     let is_it = |link: &&Link| matches!(link.to, Target::Object(address) if address == scale);
@@ -346,9 +388,8 @@ fn names_of_numbers(
         if !is_scale(&all) {
             continue;
         }
-        let Some(number) = all.iter().find(|stored| stored.name == "_Netcdf4Dimid") else { continue };
-        let number = attribute::integers(number)?;
-        for (name, _) in names.iter_mut().zip(numbers).filter(|(_, due)| number.first() == Some(due)) {
+        let number = number(&all)?;
+        for (name, _) in names.iter_mut().zip(numbers).filter(|(_, due)| number == Some(**due)) {
             *name = Some(alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?);
         }
     }

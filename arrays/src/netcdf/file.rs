@@ -5,6 +5,7 @@ use super::header::{DimensionHeader, Header, VariableHeader};
 use super::layout::Layout;
 use crate::alloc;
 use crate::classic::{ClassicVariable, record_size};
+use crate::dataset::GroupDimension;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ByteRange, Storage, read_more};
 
@@ -80,6 +81,20 @@ impl File {
     pub(super) fn dimensions(&self, i: usize) -> impl Iterator<Item = &DimensionHeader> {
         let numbers = self.header.variables.get(i).map_or(&[][..], |variable| &variable.dimensions);
         numbers.iter().filter_map(|&number| self.header.dimensions.get(number))
+    }
+
+    /// All dimensions, used by a variable or not.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(super) fn all_dimensions(self) -> Result<Vec<GroupDimension>> {
+        let mut all = Vec::new();
+        for dimension in self.header.dimensions {
+            let is_unlimited = dimension.is_record();
+            let len = if is_unlimited { self.num_records } else { dimension.len };
+            alloc::push(&mut all, GroupDimension { name: dimension.name, len, is_unlimited })?;
+        }
+        Ok(all)
     }
 
     /// How a variable lies in the file.

@@ -20,7 +20,7 @@ mod layout;
 mod types;
 
 use crate::alloc;
-use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened};
+use crate::dataset::{Attributes, Dimensions, GroupDimension, Node, NodeArray, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::object::Storage;
@@ -64,6 +64,14 @@ pub(crate) fn list(storage: &Storage, file: &str, name: &str, one: &mut dyn FnMu
     }
     one(Node::of_group("", Attributes::of(std::mem::take(&mut read.header.attributes))?)?)?;
     (0..read.header.variables.len()).try_for_each(|i| one(node(&mut read, i)?))
+}
+
+/// The dimensions of a file of a storage.
+///
+/// # Errors
+/// Those of [`open`] about the file.
+pub(crate) fn dimensions_of_file(storage: &Storage, file: &str) -> Result<Vec<GroupDimension>> {
+    File::read(storage, file)?.all_dimensions()
 }
 
 /// What is said of a variable. Its attributes are taken from the file's.

@@ -3,11 +3,12 @@
 
 use super::attributes::readable;
 use super::metadata::Metadata;
-use super::nczarr::{self, GroupDimension};
+use super::nczarr;
 use super::v2::check_version;
 use super::v3::{check_keys, is_array, v3_of_value};
 use crate::alloc;
 use crate::codec::CodecRegistry;
+use crate::dataset::GroupDimension;
 use crate::error::{Error, Result};
 #[cfg(test)]
 use crate::json;

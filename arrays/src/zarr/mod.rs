@@ -68,7 +68,7 @@ pub(crate) use group::{Group, Node, consolidated_v2_of_value, group_v2_of_values
 #[cfg(test)]
 use group::{consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata};
-pub(crate) use nczarr::{GroupDimension, SCALAR_DIMENSION, keep_types, own_attributes};
+pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
 pub(crate) use nczarr::{set_netcdf_array, set_netcdf_group, set_netcdf_superblock};
 pub(crate) use open::{array_of_document, document, has_netcdf_group, is_there, open};
 pub(crate) use to_dataset::{array_node, group_node, opened};

@@ -7,6 +7,7 @@
 //! `.nczgroup`.
 
 use crate::alloc;
+use crate::dataset::GroupDimension;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::json::{At, Value};
@@ -112,14 +113,6 @@ pub(super) fn read_array(documents: &[At<'_>], shape: &[usize]) -> Result<Array>
 
 fn is_one(value: &Value) -> bool {
     value.as_i64() == Some(1)
-}
-
-/// A dimension that a group of netCDF-C's has.
-#[derive(Debug, PartialEq)]
-pub(crate) struct GroupDimension {
-    pub(crate) name: String,
-    pub(crate) len: usize,
-    pub(crate) is_unlimited: bool,
 }
 
 /// The dimensions of a group, each a length, or an object with its `size` and whether it is `unlimited`; and whether

@@ -45,7 +45,7 @@ impl Group {
         let destination = Destination::of_group(&wish.destination, &whole)?;
         let storage = destination.storage()?;
         let (mut copied, mut lost) = (Copied::default(), Lost::default());
-        let mut unlimited = BTreeSet::new();
+        let (mut unlimited, mut dimensions) = (BTreeSet::new(), Vec::new());
         for node in &self.nodes {
             let name = self.relative(node);
             let about = |error: Error| Failure::failed(format_args!("{}: {}", shown(node), words(&error)));
@@ -55,6 +55,13 @@ impl Group {
             if node.is_group() {
                 self.create(node, format, &storage, name).map_err(about)?;
                 lost.compare_groups(node, &nczchunk::list(&storage, name, false)?[0]);
+                let defined = nczchunk::group_dimensions(&self.storage, node.name()).map_err(about)?;
+                if format == Format::Nczarr {
+                    dimensions.extend(defined.into_iter().map(|dimension| (name, dimension)));
+                } else {
+                    let unused = defined.iter().filter(|dimension| !self.has_array_with(node, &dimension.name));
+                    unused.for_each(|dimension| lost.add_dimension(node, dimension));
+                }
                 continue;
             }
             let source = Array::open_in(&self.storage, node.name(), Access::Read).map_err(about)?;
@@ -66,8 +73,8 @@ impl Group {
             // Dimensions are unlimited once netCDF-C's metadata have been written, when all arrays are there.
             lost.compare(&source, &selection, &created, format == Format::Nczarr);
         }
-        if format == Format::Nczarr && !unlimited.is_empty() {
-            nczchunk::write_netcdf_groups(&storage, &|name, d| unlimited.contains(&(name, d)))?;
+        if format == Format::Nczarr && !(unlimited.is_empty() && dimensions.is_empty()) {
+            nczchunk::write_netcdf_groups(&storage, &|name, d| unlimited.contains(&(name, d)), dimensions)?;
         }
         destination.finish()?;
         println(&format!("{copied}{lost}"))
@@ -77,6 +84,15 @@ impl Group {
     fn relative<'n>(&self, node: &'n Node) -> &'n str {
         let group = self.nodes.first().map_or("", Node::name);
         node.name().strip_prefix(group).unwrap_or_default().trim_start_matches('/')
+    }
+
+    /// Whether an array in a group, or in a group in it, has a dimension of this name.
+    fn has_array_with(&self, group: &Node, dimension: &str) -> bool {
+        self.nodes.iter().any(|array| {
+            let below = array.name().strip_prefix(group.name()).unwrap_or_default();
+            let is_within = group.name().is_empty() || below.starts_with('/');
+            is_within && (0..array.shape().len()).any(|d| array.dimension_name(d) == Some(dimension))
+        })
     }
 
     fn create(&self, node: &Node, format: Format, storage: &Storage, name: &str) -> nczchunk::Result<()> {

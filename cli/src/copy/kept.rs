@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use nczchunk::{Array, Attribute, ElementType, Node};
+use nczchunk::{Array, Attribute, ElementType, GroupDimension, Node};
 
 use super::attributes::FILL_VALUE;
 use crate::slab::{self, Selection};
@@ -29,6 +29,11 @@ impl Lost {
     /// Compares a group with its copy.
     pub(super) fn compare_groups(&mut self, source: &Node, created: &Node) {
         self.compare_attributes(source.name(), source.attributes(), created.attributes());
+    }
+
+    /// Adds a dimension of a group that no array has.
+    pub(super) fn add_dimension(&mut self, group: &Node, GroupDimension { name, len, .. }: &GroupDimension) {
+        self.add(format!("dimension {name} = {len}, which no array has; --format nczarr keeps it"), group.name());
     }
 
     fn compare_attributes(&mut self, name: &str, source: &[Attribute], created: &[Attribute]) {

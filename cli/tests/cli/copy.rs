@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use nczchunk::{Access, Array, ArrayFormat, AttributeValues, Description, ElementType, Hyperslab, list, open_storage};
+use nczchunk::{
+    Access, Array, ArrayFormat, AttributeValues, Description, ElementType, GroupDimension, Hyperslab, list,
+    open_storage,
+};
 
 use super::{Temporary, run, run_at, sst, sst_of, stored};
 
@@ -111,6 +114,30 @@ fn unlimited_dimensions_are_kept_where_the_format_has_them() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn dimensions_that_no_array_has_are_kept_where_the_format_has_them() {
+    let directory = Temporary::new();
+    let storage = nczchunk::create_storage(&directory.join("a")).unwrap();
+    let description = Description::new(&[2], ElementType::Int).with_format(ArrayFormat::NcZarr);
+    Array::create_in(&storage, "g/v", &description.with_dimension_names(&["x"])).unwrap();
+    let dimension = |name: &str, len| GroupDimension { name: name.to_owned(), len, is_unlimited: false };
+    let dimensions = vec![("", dimension("x", 2)), ("", dimension("y", 3)), ("g", dimension("z", 4))];
+    nczchunk::write_netcdf_groups(&storage, &|_, _| false, dimensions).unwrap();
+
+    let text = run_at(&directory, &["copy", "@/a", "@/b", "-f", "nczarr"]).text();
+    assert!(!text.contains("not kept"), "{text}");
+    let copy = nczchunk::open_storage(&directory.join("b")).unwrap();
+    // The one of the array, too, is in the group that defines it.
+    assert_eq!(nczchunk::group_dimensions(&copy, "").unwrap(), [dimension("x", 2), dimension("y", 3)]);
+    assert_eq!(nczchunk::group_dimensions(&copy, "g").unwrap(), [dimension("z", 4)]);
+
+    let text = run_at(&directory, &["copy", "@/a", "@/c"]).text();
+    for lost in ["y = 3, which no array has; --format nczarr keeps it (in /)", "z = 4, which no array has"] {
+        assert!(text.contains(&format!("not kept: dimension {lost}")), "{text}");
+    }
+    assert!(!text.contains("dimension x"), "{text}");
 }
 
 #[test]

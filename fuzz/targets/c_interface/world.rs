@@ -806,12 +806,21 @@ impl World {
 
     /// Groups of storages in memory and of callbacks.
     fn group(&mut self, input: &mut Input<'_>) {
+        unsafe extern "C" fn dimension(user: *mut c_void, dimension: *const nczchunk_dimension) -> c_int {
+            unsafe { _ = CStr::from_ptr((*dimension).name).to_bytes() };
+            if user.is_null() { 0 } else { 9 }
+        }
         let (storage, context) = (input.choice(&self.storages), self.context(input));
         let group = name(input);
         let json = [c"{\"a\":{\"b\":[true,null]}}", c"{\"\":1}", c"[]", c"{"][input.between(0, 3)].as_ptr();
         let json = or_null(input, json);
         unsafe {
-            match input.between(0, 4) {
+            match input.between(0, 5) {
+                5 => {
+                    let user = or_null(input, ptr::dangling::<u8>().cast::<c_void>()).cast_mut();
+                    let function = (input.byte() < 250).then_some(dimension as _);
+                    check(nczchunk_group_dimensions(storage, group, function, user, context));
+                }
                 0 => {
                     let format = input.between(0, 4);
                     check(nczchunk_group_create_in(storage, group, format, json, context));

@@ -176,6 +176,12 @@ class Located(Structure):
                 ("object", c_char_p), ("state", c_size_t), ("offset", c_uint64), ("len", c_uint64)]
 
 
+class Dimension(Structure):
+    """nczchunk_dimension."""
+
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("len", c_size_t), ("is_unlimited", c_size_t)]
+
+
 class MemoryLimits(Structure):
     """nczchunk_memory_limits."""
 
@@ -251,6 +257,7 @@ class StorageCallbacks(Structure):
 
 FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
 LOCATED = CFUNCTYPE(c_int, c_void_p, POINTER(Located))
+DIMENSION = CFUNCTYPE(c_int, c_void_p, POINTER(Dimension))
 
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
@@ -297,6 +304,7 @@ _FUNCTIONS = [
     ("group_consolidate", c_int, [_POINTER, c_char_p, _POINTER]),
     ("group_create", c_int, [c_char_p, c_char_p, c_size_t, c_char_p, _POINTER]),
     ("group_create_in", c_int, [_POINTER, c_char_p, c_size_t, c_char_p, _POINTER]),
+    ("group_dimensions", c_int, [_POINTER, c_char_p, DIMENSION, _POINTER, _POINTER]),
     ("group_remove_attribute", c_int, [_POINTER, c_char_p, c_char_p, _POINTER]),
     ("group_set_attributes_json", c_int, [_POINTER, c_char_p, c_char_p, _POINTER]),
     ("has_codec", c_int, [c_char_p]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _c, limits
 from ._c import c
@@ -59,6 +59,18 @@ def create_group(path: Path, name: str = "", *, attrs: Mapping[str, Any] | None 
             raise
         raise error.about(f"{shown(path)}: {error}") from None
     return Group(path, name, "r+", None)
+
+
+class Dimension(NamedTuple):
+    """A dimension that a group defines: its length in elements, and whether it is unlimited."""
+
+    length: int
+    unlimited: bool
+
+
+def _dimension(pointer: Any) -> tuple[str, Dimension]:
+    one = pointer.contents
+    return one.name.decode(), Dimension(one.len, bool(one.is_unlimited))
 
 
 class Group(Mapping[str, "Array | Group"]):
@@ -118,6 +130,15 @@ class Group(Mapping[str, "Array | Group"]):
         """The direct members that are groups, by name."""
         return {node.name: Group(self._path, self._full(node.name), self._mode, self._memory_limits)
                 for node in self._members() if node.is_group}
+
+    @property
+    def dimensions(self) -> dict[str, Dimension]:
+        """The dimensions that the group defines, by name, whether an array has them or not. netCDF files and groups of
+        NCZarr define dimensions; in other formats the dimensions are those of the arrays, and this is empty."""
+        name = _c.text("name", self.name)
+        return dict(_c.collect(_c.DIMENSION, _dimension, lambda found, _: limits.within(
+            self._memory_limits, c.storage_open, self._path,
+            lambda storage: _c.call(c.group_dimensions, storage, name, found, None))))
 
     @property
     def attrs(self) -> MutableMapping[str, Any]:

@@ -302,8 +302,8 @@ fn rectilinear_grids_that_make_no_sense_are_refused_where_they_do_not() {
         ("[0,3]", "chunk_shapes[0]", "the chunk length is 0"),
         ("[[[4,0],8],3]", "chunk_shapes[0][0]", "a length is repeated 0 times"),
         ("[[[4,2,1]],3]", "chunk_shapes[0][0]", "how often it is repeated"),
-        ("[[[4611686018427387904,2]],3]", "chunk_shapes[0]", "more than can be counted"),
-        ("[[[1,9223372036854775807],1],3]", "chunk_shapes[0]", "more than can be counted"),
+        (&format!("[[[{},2]],3]", usize::MAX / 4 + 1), "chunk_shapes[0]", "more than can be counted"),
+        (&format!("[[[1,{}],1],3]", isize::MAX), "chunk_shapes[0]", "more than can be counted"),
         ("[[8]]", "chunk_shapes", "expected chunk lengths for each dimension"),
         ("[[-1,9],3]", "chunk_shapes[0][0]", "expected a non-negative integer"),
     ] {
