@@ -37,7 +37,7 @@ use nczchunk_engine::grid::Access;
 use nczchunk_engine::status::{EEMPTY, ENOOBJECT, NOERR};
 pub use nczchunk_engine::store::RawRequest as nczchunk_request;
 use nczchunk_engine::store::{
-    BorrowedChunk, BorrowedChunkMut, Change, ChunkReader, ChunkStore, Filled, Flight, Memory, NOT_IN_FLIGHT,
+    BorrowedChunk, BorrowedChunkMut, Change, ChunkReader, ChunkStore, Filled, Flight, InFlight, Memory, NOT_IN_FLIGHT,
     RawRequest, Reader, Request, Sharing, Take, Taken, ZeroCopyReader,
 };
 use nczchunk_engine::waiter::Waiter;
@@ -500,11 +500,13 @@ impl ChunkReader for Filling {
         result(unsafe { store(self.callbacks.user, &raw mut raw) })
     }
 
-    fn has_latency(&self) -> bool {
-        self.callbacks.start.is_some()
+    fn in_flight(&self) -> Option<&dyn InFlight> {
+        self.callbacks.start.is_some().then_some(self)
     }
+}
 
-    fn flight<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
+impl InFlight for Filling {
+    fn begin<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
         Ok(try_box(Flying::new(self, sharing.of)?)?)
     }
 }

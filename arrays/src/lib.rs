@@ -83,7 +83,7 @@ pub use dataset::{Attribute, AttributeValues, GroupDimension, Node};
 pub use nczchunk_engine::codec::has as has_codec;
 #[doc(inline)]
 pub use nczchunk_engine::codec::public::*;
-#[doc(hidden)]
+#[doc(inline)]
 pub use nczchunk_engine::open_object::{ObjectState, OpenObject, Opening, Versions};
 #[doc(inline)]
 pub use nczchunk_engine::{
@@ -91,7 +91,7 @@ pub use nczchunk_engine::{
     ChunkReader, ChunkRun, ChunkState, ChunkStore, Dimension, Element, ElementType, Endian, Error, ErrorKind, Filled,
     Grid, Hyperslab, MAX_RANK, MemoryLimits, Odometer, Options, Plan, Prepared, Progress, ProgressFunction, Projection,
     Projections, Request, Result, SettingNames, Slice, TYPES, Take, Taken, TimeUnit, TypeRow, Variable, ZeroCopyReader,
-    chunkshape, classic, key, read, read_into, status, write,
+    chunkshape, classic, in_flight, key, read, read_into, status, write,
 };
 #[cfg(feature = "arrays")]
 pub use zarr::{AttributeValue, has_codec};

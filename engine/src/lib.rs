@@ -93,6 +93,11 @@ pub mod waiter;
 #[doc(hidden)]
 pub mod zstream;
 
+/// Requests for chunks in flight, for readers of chunks that have latency: see [`ChunkReader::in_flight`].
+pub mod in_flight {
+    pub use super::store::{Flight, InFlight, RawRequest, Sharing};
+}
+
 pub use buffer::Buffer;
 pub use cache::{Cache, CacheStatistics};
 pub use chunk_list::ChunkRun;

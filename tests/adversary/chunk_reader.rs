@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use nczchunk::in_flight::{Flight, InFlight, Sharing};
 use nczchunk::{Buffer, Cache, ChunkReader, ChunkStore, ErrorKind, Filled, Hyperslab, Request, Result};
 
 use super::zero_copy::AsTheyAre;
@@ -268,8 +269,18 @@ impl ChunkReader for Reader {
         if fault == Some(Fault::FailsLate) { Err(ErrorKind::Callback(-7).into()) } else { Ok(()) }
     }
 
-    fn has_latency(&self) -> bool {
-        self.adversary().fault == Fault::SaysLater
+    fn in_flight(&self) -> Option<&dyn InFlight> {
+        (self.adversary().fault == Fault::SaysLater).then_some(self)
+    }
+}
+
+impl InFlight for Reader {
+    fn stores(&self) -> bool {
+        true
+    }
+
+    fn begin<'s, 'f: 's>(&'f self, _: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
+        Err(ErrorKind::Callback(-7).into())
     }
 }
 

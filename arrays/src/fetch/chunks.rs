@@ -14,7 +14,7 @@ use crate::open_object::{ObjectState, OpenObject, Opening, Versions};
 use crate::plan::Plan;
 use crate::projection::Projection;
 use crate::shared::Shared;
-use crate::store::{ChunkLocation, ChunkReader, ChunkState, Filled, Flight, Request, Sharing};
+use crate::store::{ChunkLocation, ChunkReader, ChunkState, Filled, Flight, InFlight, Request, Sharing};
 
 /// The chunks of an array in a storage, where a format says they are.
 pub(crate) struct ObjectChunks<L> {
@@ -408,20 +408,8 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
         stored
     }
 
-    fn has_latency(&self) -> bool {
-        self.storage.flight().is_some()
-    }
-
-    fn stores_later(&self) -> bool {
-        self.storage.flight().is_some_and(|flight| flight.writes())
-    }
-
-    fn reads_many(&self) -> bool {
-        self.has_latency() || self.locate.has_indices()
-    }
-
-    fn flight<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
-        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.storage, sharing))?)
+    fn in_flight(&self) -> Option<&dyn InFlight> {
+        (self.has_latency() || self.locate.has_indices()).then_some(self)
     }
 
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
@@ -439,6 +427,20 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
             self.storage.tell_name(&name, &mut |object| one(&ChunkLocation::new(&indices, object, state)))?;
         }
         Ok(())
+    }
+}
+
+impl<L: Locate> InFlight for ObjectChunks<L> {
+    fn has_latency(&self) -> bool {
+        self.storage.flight().is_some()
+    }
+
+    fn stores(&self) -> bool {
+        self.storage.flight().is_some_and(|flight| flight.writes())
+    }
+
+    fn begin<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
+        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.storage, sharing))?)
     }
 }
 

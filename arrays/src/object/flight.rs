@@ -181,7 +181,6 @@ pub unsafe trait Flight {
     ///
     /// # Safety
     /// The request has been given back with the status of an error, and this was not called since.
-    #[doc(hidden)]
     unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
         let _ = request;
         None

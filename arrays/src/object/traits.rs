@@ -39,20 +39,25 @@ pub trait ObjectStore: Send + Sync {
     }
 
     /// [`read`](Self::read), which also returns the object's version. A version is known only if no other bytes of that
-    /// name ever have the same version, before or later.
-    #[doc(hidden)]
+    /// name ever have the same version, before or later. A storage with versions also implements
+    /// [`versions`](Self::versions).
+    ///
+    /// # Errors
+    /// Those of `read`.
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         Ok(self.read(name, begin, buffer)?.map(|len| (len, None)))
     }
 
-    /// Whether versions of objects are known.
-    #[doc(hidden)]
+    /// Whether versions of objects are known. If they are not, a chunk that several requests read may be read again.
     fn versions(&self) -> Versions {
         Versions::Unknown
     }
 
-    /// Opens an object before several parts of it are read, if that is better than to open it for each part.
-    #[doc(hidden)]
+    /// Opens an object before several parts of it are read, if that is better than to open it for each part. By default
+    /// each part is read by [`read_part`](Self::read_part).
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         let _ = name;
         Ok(Opening::Nothing)
@@ -69,15 +74,19 @@ pub trait ObjectStore: Send + Sync {
     }
 
     /// Whether a prefix is a symbolic link, which [`remove`](Self::remove) removes as a link.
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// Any error.
     fn is_link(&self, prefix: &str) -> Result<bool> {
         let _ = prefix;
         Ok(false)
     }
 
     /// A number for the location that a prefix leads to, which is the same for all prefixes that lead there. `None` if
-    /// nothing can have two names.
-    #[doc(hidden)]
+    /// nothing can have two names. Listing a storage uses it to end where symbolic links form a circle.
+    ///
+    /// # Errors
+    /// Any error.
     fn location(&self, prefix: &str) -> Result<Option<u128>> {
         let _ = prefix;
         Ok(None)
@@ -85,7 +94,9 @@ pub trait ObjectStore: Send + Sync {
 
     /// Calls `one` with the name of an object in the source of the storage, such as the whole name of a zip file's
     /// entry. The name is empty for a file that is a storage by itself.
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// Those of `one`.
     fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         one(name)
     }
@@ -112,14 +123,12 @@ pub trait ObjectStore: Send + Sync {
     ///
     /// # Errors
     /// `Conflict` if the object is in another state, and those of `write`.
-    #[doc(hidden)]
     fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
         let _ = before;
         self.write(name, bytes)
     }
 
     /// Whether [`write_over`](Self::write_over) compares the state of the existing object.
-    #[doc(hidden)]
     fn compares(&self) -> bool {
         false
     }

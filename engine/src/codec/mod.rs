@@ -45,7 +45,8 @@ macro_rules! codecs {
                 #[allow(unused_imports, reason = "some are made by their names alone")]
                 pub use super::$module::{$($type),*};
             )*
-            pub use super::traits::Codec;
+            pub use super::steps::Steps;
+            pub use super::traits::{Codec, EncodedRanges, InNumcodecs};
             pub use super::registry::CodecUse;
         }
     };

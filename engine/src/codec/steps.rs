@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
-/// The bytes of what a codec decodes, as it gives them: those in some ranges are kept, one behind the other.
+/// Takes decoded bytes from a codec, from the first on, and keeps those in some ranges, one behind the other. See
+/// [`Codec::decode_in_steps`](crate::Codec::decode_in_steps).
 pub struct Steps<'s, 'b> {
     /// Ascending, none of them empty.
     ranges: &'s [Range<usize>],
@@ -26,37 +27,37 @@ impl<'s, 'b> Steps<'s, 'b> {
         Steps { ranges, at: 0, size, is_to_end, kept }
     }
 
-    /// Where the next byte is that has to be given; `None` if there is none.
-    pub(crate) fn next(&self) -> Option<usize> {
+    /// The position of the next byte that must be given; `None` if all have been given.
+    pub fn next(&self) -> Option<usize> {
         let range = self.ranges.iter().find(|range| range.end > self.at);
         range.map(|range| range.start.max(self.at)).or(self.is_to_end.then_some(self.at))
     }
 
-    /// Where the next byte is that is given.
-    pub(crate) fn at(&self) -> usize {
+    /// The position of the next byte that [`give`](Self::give) takes.
+    pub fn at(&self) -> usize {
         self.at
     }
 
-    /// How many bytes there may be.
-    pub(crate) fn size(&self) -> usize {
+    /// The decoded length in bytes.
+    pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Whether what follows is decoded to its end even if nobody needs it.
-    pub(crate) fn is_to_end(&self) -> bool {
+    /// Whether the codec must decode to the end, to verify what it decodes, although the last bytes are not needed.
+    pub fn is_to_end(&self) -> bool {
         self.is_to_end
     }
 
-    /// Passes over bytes that nobody needs.
-    pub(crate) fn skip_to(&mut self, at: usize) {
+    /// Skips bytes up to a position before the [next](Self::next) needed byte.
+    pub fn skip_to(&mut self, at: usize) {
         self.at = self.at.max(at);
     }
 
-    /// Takes the next bytes.
+    /// Takes the next decoded bytes, and keeps those that are needed.
     ///
     /// # Errors
-    /// `DecodedLength` if there are more than there may be.
-    pub(crate) fn give(&mut self, bytes: &[u8]) -> Result<()> {
+    /// `DecodedLength` if they go beyond the decoded length.
+    pub fn give(&mut self, bytes: &[u8]) -> Result<()> {
         let (begin, end) = (self.at, self.at.saturating_add(bytes.len()));
         if end > self.size {
             return Err(ErrorKind::DecodedLength { found: None, expected: self.size }.into());
@@ -75,11 +76,11 @@ impl<'s, 'b> Steps<'s, 'b> {
         Ok(())
     }
 
-    /// That all has been given that was needed: if it reaches to the end, that is where it has to be.
+    /// Checks at the end that all needed bytes have been given, and all bytes if the codec had to decode to the end.
     ///
     /// # Errors
-    /// `DecodedLength` if it has not.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// `DecodedLength` if some are missing.
+    pub fn check(&self) -> Result<()> {
         if self.ranges.is_empty() && (!self.is_to_end || self.at == self.size) {
             return Ok(());
         }

@@ -49,12 +49,11 @@ pub trait Codec: Send + Sync {
     /// `OutOfMemory`, or an error of the codec's own. The codec need not detect data that decode to fewer bytes.
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()>;
 
-    /// Decodes in steps, without memory for bytes that are not needed. Returns `false`, and gives nothing, if the codec
-    /// cannot do that.
+    /// Decodes in steps, without memory for bytes that are not needed, and ends with [`Steps::check`]. Returns `false`,
+    /// and gives nothing, if the codec cannot do that: then [`decode`](Self::decode) is called.
     ///
     /// # Errors
-    /// Those of [`decode`](Self::decode).
-    #[doc(hidden)]
+    /// Those of `decode`.
     fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
         let _ = (encoded, steps);
         Ok(false)
@@ -66,7 +65,6 @@ pub trait Codec: Send + Sync {
     ///
     /// # Errors
     /// Those of [`decode`](Self::decode).
-    #[doc(hidden)]
     fn decoded_as_is(&self, encoded: &[u8], needed: Range<usize>, size: usize) -> Result<Option<usize>> {
         let _ = (encoded, needed, size);
         Ok(None)
@@ -74,15 +72,16 @@ pub trait Codec: Send + Sync {
 
     /// The ranges of encoded bytes that, joined, decode to a range that contains the `needed` bytes, and that range:
     /// for codecs that only move bytes. `None` for others.
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
     fn encoded_ranges(&self, needed: Range<usize>, decoded_size: usize) -> Result<Option<EncodedRanges>> {
         let _ = (needed, decoded_size);
         Ok(None)
     }
 
     /// Whether [`decode`](Self::decode) reports a buffer that is too small with `DecodedLength`. Then a smaller buffer
-    /// may be tried first.
-    #[doc(hidden)]
+    /// may be tried first for chunks whose decoded length is unknown.
     fn says_too_little_room(&self) -> bool {
         false
     }
@@ -109,13 +108,11 @@ pub trait Codec: Send + Sync {
     }
 
     /// The reason why the codec cannot encode, if it is one of its settings.
-    #[doc(hidden)]
     fn why_not_encoded(&self) -> Option<&'static str> {
         None
     }
 
-    /// The codec of numcodecs that decodes the same; `None` if there is none.
-    #[doc(hidden)]
+    /// The codec of numcodecs that decodes the same, for references to chunks; `None` if there is none.
     fn numcodecs(&self) -> Option<InNumcodecs> {
         None
     }

@@ -1,6 +1,7 @@
 //! The store itself: a reader, its codecs, and the memory that is kept between calls.
 
 use super::chunk_reader::ChunkReader;
+use super::flight::InFlight;
 use super::located::ChunkLocation;
 use super::memory::{Memory, Workspace};
 use super::request::{Filled, Request};
@@ -286,28 +287,22 @@ impl<'r> ChunkStore<'r> {
         !matches!(&self.reader, Reader::Filling(filler) if !filler.tells_len())
     }
 
-    /// The reader, if it is asked first and gives the answer later.
-    pub(crate) fn with_latency(&self) -> Option<&dyn ChunkReader> {
+    /// The reader, if it fills buffers.
+    pub(crate) fn filler(&self) -> Option<&dyn ChunkReader> {
         match &self.reader {
-            Reader::Filling(filler) => filler.has_latency().then_some(&**filler),
+            Reader::Filling(filler) => Some(&**filler),
             Reader::Lending(_) | Reader::LendingTexts(_) => None,
         }
     }
 
-    /// The reader, if several chunks may be on their way there that are stored.
-    pub(crate) fn storing_later(&self) -> Option<&dyn ChunkReader> {
-        match &self.reader {
-            Reader::Filling(filler) => filler.stores_later().then_some(&**filler),
-            Reader::Lending(_) | Reader::LendingTexts(_) => None,
-        }
+    /// The reader's requests in flight, if it is better asked for many chunks together.
+    pub(crate) fn in_flight(&self) -> Option<&dyn InFlight> {
+        self.filler()?.in_flight()
     }
 
-    /// The reader, if it is better asked for many chunks together.
-    pub(crate) fn with_many(&self) -> Option<&dyn ChunkReader> {
-        match &self.reader {
-            Reader::Filling(filler) => filler.reads_many().then_some(&**filler),
-            Reader::Lending(_) | Reader::LendingTexts(_) => None,
-        }
+    /// The same, if requests take long.
+    pub(crate) fn with_latency(&self) -> Option<&dyn InFlight> {
+        self.in_flight().filter(|reader| reader.has_latency())
     }
 
     #[doc(hidden)]

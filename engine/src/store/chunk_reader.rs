@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::flight::{Flight, Sharing};
+use super::flight::InFlight;
 use super::located::ChunkLocation;
 use super::request::{Filled, Request};
 use crate::buffer::Buffer;
@@ -35,28 +35,35 @@ pub trait ChunkReader: Send + Sync {
 
     /// Whether the answer to a request for a part reports how many bytes the stored chunk has from there on. Then an
     /// unencoded chunk must have all of its bytes, whatever part of it is needed.
-    #[doc(hidden)]
     fn tells_len(&self) -> bool {
         false
     }
 
-    /// The codecs that a chunk which has been read did not go through when it was stored: a bit for each, the lowest
-    /// for the first in the order of encoding.
-    #[doc(hidden)]
+    /// The codecs that were skipped when a chunk was stored, such as those of HDF5's filter mask: a bit for each, the
+    /// lowest for the first in the order of encoding. It is asked after the chunk has been read.
+    ///
+    /// # Errors
+    /// Any error; it ends the call.
     fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
         let _ = chunk;
         Ok(0)
     }
 
-    /// Verifies the object that a chunk is stored in by the checksum that the storage has of it, if there is one.
-    #[doc(hidden)]
+    /// Verifies the object that holds a chunk by the checksum that the storage has of it, if there is one. It is called
+    /// only if [`ChunkStore::set_verify`](crate::ChunkStore::set_verify) asked for that.
+    ///
+    /// # Errors
+    /// `Corrupt` if the checksum does not match, and any other.
     fn verify(&self, request: &Request<'_>) -> Result<()> {
         let _ = request;
         Ok(())
     }
 
-    /// Opens a chunk before several ranges of it are read. `fill` reads the ranges that the returned file cannot.
-    #[doc(hidden)]
+    /// Opens a chunk before several ranges of it are read. Ranges are then read from the open object, or by `fill` if
+    /// this returns [`Opening::Nothing`].
+    ///
+    /// # Errors
+    /// Any error; it ends the call.
     fn open(&self, request: &Request<'_>) -> Result<Opening<'_>> {
         let _ = request;
         Ok(Opening::Nothing)
@@ -64,7 +71,6 @@ pub trait ChunkReader: Send + Sync {
 
     /// Whether versions of chunks are known. Ranges of one chunk that are requested one by one must be of one version
     /// of it; by default the reader guarantees that.
-    #[doc(hidden)]
     fn versions(&self) -> Versions {
         Versions::Constant
     }
@@ -94,34 +100,18 @@ pub trait ChunkReader: Send + Sync {
         Err(ErrorKind::ReadOnly.into())
     }
 
-    /// Whether requests are started first and waited for later: see `flight`.
-    #[doc(hidden)]
-    fn has_latency(&self) -> bool {
-        false
+    /// The interface for many requests in flight, if many chunks are better requested together: because requests take
+    /// long, or because several chunks are read at once. [`fill`](Self::fill) and [`store`](Self::store) still serve
+    /// one chunk and wait for it.
+    fn in_flight(&self) -> Option<&dyn InFlight> {
+        None
     }
 
-    /// Whether `flight` stores chunks as well: then several objects are written at the same time.
-    #[doc(hidden)]
-    fn stores_later(&self) -> bool {
-        false
-    }
-
-    /// Whether many chunks are better requested together, by `flight`: because the reader has latency, or because it
-    /// reads several of them at once.
-    #[doc(hidden)]
-    fn reads_many(&self) -> bool {
-        self.has_latency()
-    }
-
-    /// Begins the requests of one thread of a transfer, if the reader reads many.
-    #[doc(hidden)]
-    fn flight<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
-        let _ = sharing;
-        Err(ErrorKind::Internal.into())
-    }
-
-    /// Calls `one` for each chunk of a plan for reading, in its order, with the location of the stored chunk.
-    #[doc(hidden)]
+    /// Calls `one` for each chunk of a plan for reading, in its order, with the location of the stored chunk. For
+    /// readers of objects; by default locations are not supported.
+    ///
+    /// # Errors
+    /// Those of `one`, `Unsupported`, and any other.
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
         let _ = (plan, one);
         Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())

@@ -63,12 +63,11 @@ pub const NOT_IN_FLIGHT: ErrorKind = ErrorKind::Argument("wait returned a reques
 
 /// What the flights of one transfer share, each of which is in a thread of its own.
 pub struct Sharing<'f> {
-    /// How many there are. Each has its share of what may be in flight.
-    #[doc(hidden)]
+    /// The number of flights. Each has its share of the requests that may be in flight.
     pub of: usize,
     /// What chunks are requested for: to be read, or by the write grid to be changed and stored.
-    #[doc(hidden)]
     pub access: Access,
+    /// Objects that are open, which the flights of local storages share.
     #[doc(hidden)]
     pub opened: OpenObjects<'f>,
 }
@@ -78,6 +77,25 @@ impl Sharing<'_> {
     pub(crate) fn new(of: usize, access: Access, num_opened: usize) -> Self {
         Sharing { of, access, opened: OpenObjects::new(num_opened) }
     }
+}
+
+/// Many requests in flight, for a [`ChunkReader`](crate::ChunkReader).
+pub trait InFlight: Sync {
+    /// Whether requests take long. If not, they are in flight only because several chunks are read at once.
+    fn has_latency(&self) -> bool {
+        true
+    }
+
+    /// Whether chunks are stored in flight, too: then several are stored at the same time.
+    fn stores(&self) -> bool {
+        false
+    }
+
+    /// Begins the requests of one thread of a transfer.
+    ///
+    /// # Errors
+    /// Any error; it ends the call.
+    fn begin<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>>;
 }
 
 /// The requests of one transfer, to a reader that is asked first and gives the answer later. They are those of one

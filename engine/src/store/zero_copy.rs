@@ -138,7 +138,9 @@ pub trait ZeroCopyReader: Send + Sync {
     fn lend<'t>(&self, request: &Request<'_>, take: Take<'t>) -> Result<Taken<'t>>;
 
     /// The number of bytes of a stored chunk; `None` for a missing one. By default the chunk is lent to be measured.
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// Those of [`lend`](Self::lend).
     fn stored_len(&self, request: &Request<'_>) -> Result<Option<usize>> {
         let mut len = None;
         let mut measure = |lent: BorrowedChunk<'_>| {
@@ -150,15 +152,16 @@ pub trait ZeroCopyReader: Send + Sync {
     }
 
     /// See [`ChunkReader::locate`](crate::ChunkReader::locate).
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// Those of `one`, `Unsupported`, and any other.
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
         let _ = (plan, one);
         Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())
     }
 
     /// Sets whether the objects that hold chunks are verified: see
-    /// [`ChunkStore::set_verify`](crate::ChunkStore::set_verify).
-    #[doc(hidden)]
+    /// [`ChunkStore::set_verify`](crate::ChunkStore::set_verify). Readers without such objects need nothing here.
     fn set_verify(&mut self, verify: bool) {
         let _ = verify;
     }

@@ -17,7 +17,7 @@ use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::plan::Plan;
-use crate::store::{ChunkReader, ChunkStore};
+use crate::store::{ChunkStore, InFlight};
 
 /// How much work there has to be for each thread that is spawned, which takes 20 to 50 us. Miri has no patience for so
 /// much, and is to see the threads.
@@ -102,7 +102,7 @@ impl<'a> Transfer<'a> {
             }
             _ => {}
         }
-        if let Some(reader) = self.store.with_many().filter(|reader| self.chunks.len() > 1 || reader.has_latency()) {
+        if let Some(reader) = self.store.in_flight().filter(|reader| self.chunks.len() > 1 || reader.has_latency()) {
             return self.read_in_flight(reader, &out, done);
         }
         let turn = self.store.cache().map(|cache| cache.begin());
@@ -117,7 +117,7 @@ impl<'a> Transfer<'a> {
     }
 
     /// Reads from a store that is asked for many chunks together.
-    fn read_in_flight(&self, reader: &dyn ChunkReader, out: &Destination<'_>, done: &mut usize) -> Result<()> {
+    fn read_in_flight(&self, reader: &dyn InFlight, out: &Destination<'_>, done: &mut usize) -> Result<()> {
         let useful = match reader.has_latency() {
             true => self.chunks.len().div_ceil(CHUNKS_PER_WORKER),
             false => 1 + self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
@@ -128,7 +128,7 @@ impl<'a> Transfer<'a> {
     /// Reads into memory, or writes the data if there are any, with many requests in flight.
     fn run_in_flight(
         &self,
-        reader: &dyn ChunkReader,
+        reader: &dyn InFlight,
         workers: usize,
         data: Option<Source<'_>>,
         out: &Destination<'_>,
@@ -167,7 +167,7 @@ impl<'a> Transfer<'a> {
             check_store(self.plan.variable(), self.store, Access::Write)?;
         }
         *done = 0;
-        if let Some(reader) = self.store.storing_later().filter(|_| self.chunks.len() > 1) {
+        if let Some(reader) = self.store.in_flight().filter(|reader| self.chunks.len() > 1 && reader.stores()) {
             let nothing: &mut [u8] = &mut [];
             return self.run_in_flight(reader, self.max_workers(), Some(data), &nothing.into(), done);
         }

@@ -33,7 +33,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::Versions;
 use crate::plan::Plan;
-use crate::store::{ChunkReader, ChunkStore, Filled, Flight, NOT_IN_FLIGHT, Sharing, check_part};
+use crate::store::{ChunkReader, ChunkStore, Filled, Flight, InFlight, NOT_IN_FLIGHT, Sharing, check_part};
 
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
@@ -43,6 +43,7 @@ pub(super) struct Job<'a> {
     pub plan: &'a Plan<'a>,
     pub store: &'a ChunkStore<'a>,
     pub reader: &'a dyn ChunkReader,
+    in_flight: &'a dyn InFlight,
     pub queue: Queue,
     /// The order in which the chunks are read, if it is not the plan's.
     shards: Option<Shards<'a>>,
@@ -60,19 +61,32 @@ impl<'a> Job<'a> {
     /// The reading of some chunks of a plan, from a store that answers later, or the writing of data there.
     pub(super) fn new(
         (plan, store, chunks): (&'a Plan<'a>, &'a ChunkStore<'a>, Range<usize>),
-        reader: &'a dyn ChunkReader,
+        in_flight: &'a dyn InFlight,
         tracker: Tracker,
         workers: usize,
         data: Option<(Source<'a>, usize)>,
     ) -> Result<Self> {
+        let reader = store.filler().ok_or(ErrorKind::Internal)?;
         let access = plan.access();
-        let is_by_shards = chunks == (0..plan.num_chunks()) && reader.reads_many() && !reader.has_latency();
+        let is_by_shards = chunks == (0..plan.num_chunks()) && !in_flight.has_latency();
         let shards = if is_by_shards { Some(Shards::new(plan, workers)?) } else { None };
         let sharing = Sharing::new(workers, access, shards.as_ref().map_or(0, Shards::num_opened));
         let volume = piece::volume(plan.variable(), access, false, plan.selected_bytes());
-        let begin = |cache: &'a Part| if reader.has_latency() { cache.begin() } else { cache.begin_with_objects() };
+        let begin = |cache: &'a Part| if in_flight.has_latency() { cache.begin() } else { cache.begin_with_objects() };
         let turn = store.cache().filter(|_| access == Access::Read).map(begin);
-        Ok(Job { plan, store, reader, queue: Queue::new(chunks), shards, tracker, turn, sharing, volume, data })
+        Ok(Job {
+            plan,
+            store,
+            reader,
+            in_flight,
+            queue: Queue::new(chunks),
+            shards,
+            tracker,
+            turn,
+            sharing,
+            volume,
+            data,
+        })
     }
 
     /// Reads or writes the chunks that the queue has for this thread, and tells the program how far all have come if it
@@ -122,8 +136,8 @@ struct State<'j, 'a> {
 
 impl<'j, 'a> State<'j, 'a> {
     fn new(job: &'j Job<'a>) -> Result<Self> {
-        let Job { plan, store, reader, ref queue, ref sharing, turn, volume, data, .. } = *job;
-        let flight = reader.flight(sharing)?;
+        let Job { plan, store, reader, in_flight, ref queue, ref sharing, turn, volume, data, .. } = *job;
+        let flight = in_flight.begin(sharing)?;
         // It is asked once, and what follows from it goes together, whatever it would say later.
         let gap = store.ranged().map(|(_, gap)| gap).filter(|_| data.is_none());
         let num_chunks = queue.num_waiting();
@@ -600,8 +614,8 @@ impl<'j, 'a> State<'j, 'a> {
             }
             self.reading.read_stored(&piece, bytes, &mut out)?;
         } else {
-            let (reader, part) = (store.with_many().ok_or(ErrorKind::Internal)?, slot.begin..slot.begin + size);
-            check_part(reader, part, piece.chunk_bytes, (stored, bytes.len()))?;
+            let part = slot.begin..slot.begin + size;
+            check_part(self.job.reader, part, piece.chunk_bytes, (stored, bytes.len()))?;
             self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)?;
         }
         Ok(true)
