@@ -1,44 +1,61 @@
 //! Files that hold several arrays: which formats there are, and how a file of each is opened and listed.
 //!
-//! A file is known by its first bytes, whatever its name is. Such files are read only. A format has a module with two
-//! functions: `open` gives an array of a file as an [`Opened`], and `list` tells the [`Node`]s that are in it.
+//! A file is known by its first bytes, whatever its name is. Such files are read only. A format is a folder with a
+//! [`FileFormat`] and a row in [`FORMATS`].
 
 use super::references;
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 #[cfg(feature = "cfdb")]
-use crate::cfdb;
-use crate::dataset::{CFDB_MAGIC, GroupDimension, HDF5_MAGIC, Node, Opened};
-use crate::error::{Error, ErrorKind, Result};
+use crate::cfdb::Cfdb;
+use crate::dataset::{CFDB_MAGIC, FileFormat, GroupDimension, HDF5_MAGIC, Node, Opened};
+use crate::error::{ErrorKind, Result};
 #[cfg(feature = "hdf5")]
-use crate::hdf5;
-use crate::netcdf;
+use crate::hdf5::Hdf5;
+use crate::netcdf::Classic;
 use crate::object::{ByteRange, ObjectStore, Storage};
 
+/// What reads files of a format, or an error if this build does not include it.
+type Reader = std::result::Result<&'static dyn FileFormat, ErrorKind>;
+
+/// A format of files that hold arrays.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    /// Its name, in words.
+    name: &'static str,
+    /// What files begin with: one of these.
+    magic: &'static [&'static [u8]],
+    format: Reader,
+}
+
+const FORMATS: [Row; 3] = [
+    Row { name: "netCDF classic", magic: &[b"CDF\x01", b"CDF\x02", b"CDF\x05"], format: Ok(&Classic) },
+    Row { name: "cfdb", magic: &[&CFDB_MAGIC], format: CFDB },
+    Row { name: "HDF5", magic: &[&HDF5_MAGIC], format: HDF5 },
+];
+
+#[cfg(feature = "cfdb")]
+const CFDB: Reader = Ok(&Cfdb);
+#[cfg(not(feature = "cfdb"))]
+const CFDB: Reader = Err(ErrorKind::Unsupported("cfdb files, which this build does not include"));
+#[cfg(feature = "hdf5")]
+const HDF5: Reader = Ok(&Hdf5);
+#[cfg(not(feature = "hdf5"))]
+const HDF5: Reader = Err(ErrorKind::Unsupported("HDF5 (netCDF-4) files, which this build does not include"));
+
 /// What a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum FileKind {
+    /// A file that holds arrays.
+    Arrays(Row),
     /// A zip file: a storage for objects.
     Zip,
-    /// A netCDF classic file, of any of its formats.
-    Classic,
-    /// A cfdb file.
-    Cfdb,
-    /// An HDF5 file, as netCDF-4 writes.
-    Hdf5,
     /// A file of references: a storage for objects.
     References,
 }
 
-/// What files begin with.
-const MAGIC: [(FileKind, &[u8]); 6] = [
-    (FileKind::Zip, b"PK"),
-    (FileKind::Classic, b"CDF\x01"),
-    (FileKind::Classic, b"CDF\x02"),
-    (FileKind::Classic, b"CDF\x05"),
-    (FileKind::Cfdb, &CFDB_MAGIC),
-    (FileKind::Hdf5, &HDF5_MAGIC),
-];
+/// What zip files begin with, if nothing is before them.
+const ZIP: &[u8] = b"PK";
 /// What booklet calls files with values of one length.
 const BOOKLET_FIXED: &[u8] = b"\x04\xd3\xb2\x94\xf2\x10\x41\x62\x95\x8d\x04\x00\x73\x8c\x9e\x0a";
 
@@ -49,10 +66,8 @@ impl FileKind {
     /// The format, in words.
     pub(super) fn name(self) -> &'static str {
         match self {
+            FileKind::Arrays(row) => row.name,
             FileKind::Zip => "zip",
-            FileKind::Classic => "netCDF classic",
-            FileKind::Cfdb => "cfdb",
-            FileKind::Hdf5 => "HDF5",
             FileKind::References => "references",
         }
     }
@@ -69,34 +84,49 @@ impl FileKind {
             return Err(ErrorKind::NotFound("file").into());
         };
         let first = buffer.filled();
-        match MAGIC.iter().find(|(_, magic)| first.starts_with(magic)) {
-            Some((kind, _)) => Ok(*kind),
-            None if first.starts_with(BOOKLET_FIXED) => {
-                Err(ErrorKind::Unsupported("a booklet file with values of fixed length, which cfdb does not write")
-                    .into())
-            }
-            None if references::may_be(first) => Ok(FileKind::References),
-            None if has_user_block(objects, name, len)? => Ok(FileKind::Hdf5),
-            None => Err(ErrorKind::UnknownFormat.into()),
+        if let Some(row) = FORMATS.iter().find(|row| row.magic.iter().any(|magic| first.starts_with(magic))) {
+            return Ok(FileKind::Arrays(*row));
         }
+        if first.starts_with(ZIP) {
+            return Ok(FileKind::Zip);
+        }
+        if first.starts_with(BOOKLET_FIXED) {
+            const FIXED: &str = "a booklet file with values of fixed length, which cfdb does not write";
+            return Err(ErrorKind::Unsupported(FIXED).into());
+        }
+        if references::may_be(first) {
+            return Ok(FileKind::References);
+        }
+        for row in FORMATS {
+            if let Ok(format) = row.format {
+                if format.begins_later(objects, name, len)? {
+                    return Ok(FileKind::Arrays(row));
+                }
+            }
+        }
+        Err(ErrorKind::UnknownFormat.into())
+    }
+
+    /// Whether those who write such files lock them, so that readers do, too.
+    #[cfg(feature = "cfdb")]
+    pub(super) fn is_locked(self) -> bool {
+        matches!(self, FileKind::Arrays(Row { format: Ok(format), .. }) if format.is_locked())
+    }
+
+    /// What reads files that hold arrays.
+    ///
+    /// # Errors
+    /// `Unsupported` for a file that holds objects, and for a format that this build does not include.
+    fn format(self) -> Result<&'static dyn FileFormat> {
+        const ZIP: &str = "a zip file that is an object of a storage";
+        const REFERENCES: &str = "a file of references that is an object of a storage; open it by its path or URL";
+        Ok(match self {
+            FileKind::Arrays(row) => row.format?,
+            FileKind::Zip => return Err(ErrorKind::Unsupported(ZIP).into()),
+            FileKind::References => return Err(ErrorKind::Unsupported(REFERENCES).into()),
+        })
     }
 }
-
-#[cfg(feature = "hdf5")]
-use hdf5::has_user_block;
-
-#[cfg(not(feature = "hdf5"))]
-fn has_user_block(_: &dyn ObjectStore, _: &str, _: u64) -> Result<bool> {
-    Ok(false)
-}
-
-const REFERENCES_WITHIN: ErrorKind =
-    ErrorKind::Unsupported("a file of references that is an object of a storage; open it by its path or URL");
-const ZIP_WITHIN: ErrorKind = ErrorKind::Unsupported("a zip file that is an object of a storage");
-#[cfg(not(feature = "cfdb"))]
-const CFDB: ErrorKind = ErrorKind::Unsupported("cfdb files, which this build does not include");
-#[cfg(not(feature = "hdf5"))]
-const HDF5: ErrorKind = ErrorKind::Unsupported("HDF5 (netCDF-4) files, which this build does not include");
 
 /// Opens the array of this name in a file of a storage, and tells what the file is.
 ///
@@ -107,24 +137,10 @@ pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<(Opened,
     if name.is_empty() {
         return Err(ErrorKind::NotAnArray.into());
     }
-    let opened = match kind {
-        FileKind::Classic => netcdf::open(storage, file, name)?,
-        #[cfg(feature = "cfdb")]
-        FileKind::Cfdb => cfdb::open(storage, file, name)?,
-        #[cfg(not(feature = "cfdb"))]
-        FileKind::Cfdb => return Err(CFDB.into()),
-        #[cfg(feature = "hdf5")]
-        FileKind::Hdf5 => hdf5::open(storage, file, name)?,
-        #[cfg(not(feature = "hdf5"))]
-        FileKind::Hdf5 => return Err(HDF5.into()),
-        FileKind::Zip => return Err(ZIP_WITHIN.into()),
-        FileKind::References => return Err(REFERENCES_WITHIN.into()),
-    };
-    Ok((opened, kind))
+    Ok((kind.format()?.open(storage, file, name)?, kind))
 }
 
-/// Calls `one` for what is in a file of a storage: if `name` is empty for the file itself, which is a group, and then
-/// for its arrays; else for the array of that name.
+/// Calls `one` for what is in a file of a storage: see [`FileFormat::list`].
 ///
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the storage.
@@ -135,22 +151,8 @@ pub(super) fn list(
     recursive: bool,
     one: &mut dyn FnMut(Node) -> Result<()>,
 ) -> Result<()> {
-    let _ = recursive;
     let kind = FileKind::of(&**storage, file)?;
-    let one = &mut |node: Node| one(node.with_format(kind.name()));
-    match kind {
-        FileKind::Classic => netcdf::list(storage, file, name, one),
-        #[cfg(feature = "cfdb")]
-        FileKind::Cfdb => cfdb::list(storage, file, name, one),
-        #[cfg(not(feature = "cfdb"))]
-        FileKind::Cfdb => Err(CFDB.into()),
-        #[cfg(feature = "hdf5")]
-        FileKind::Hdf5 => hdf5::list(storage, file, name, recursive, one),
-        #[cfg(not(feature = "hdf5"))]
-        FileKind::Hdf5 => Err(HDF5.into()),
-        FileKind::Zip => Err(ZIP_WITHIN.into()),
-        FileKind::References => Err(REFERENCES_WITHIN.into()),
-    }
+    kind.format()?.list(storage, file, name, recursive, &mut |node| one(node.with_format(kind.name())))
 }
 
 /// The dimensions that a group of a file of a storage defines. An empty name is the file itself.
@@ -158,20 +160,7 @@ pub(super) fn list(
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of the format and the storage.
 pub(super) fn dimensions(storage: &Storage, file: &str, group: &str) -> Result<Vec<GroupDimension>> {
-    let is_one_group = || if group.is_empty() { Ok(()) } else { Err(Error::from(ErrorKind::NotFound("group"))) };
-    match FileKind::of(&**storage, file)? {
-        FileKind::Classic => is_one_group().and_then(|()| netcdf::dimensions_of_file(storage, file)),
-        #[cfg(feature = "cfdb")]
-        FileKind::Cfdb => is_one_group().map(|()| Vec::new()),
-        #[cfg(not(feature = "cfdb"))]
-        FileKind::Cfdb => Err(CFDB.into()),
-        #[cfg(feature = "hdf5")]
-        FileKind::Hdf5 => hdf5::dimensions(storage, file, group),
-        #[cfg(not(feature = "hdf5"))]
-        FileKind::Hdf5 => Err(HDF5.into()),
-        FileKind::Zip => Err(ZIP_WITHIN.into()),
-        FileKind::References => Err(REFERENCES_WITHIN.into()),
-    }
+    FileKind::of(&**storage, file)?.format()?.dimensions(storage, file, group)
 }
 
 #[cfg(test)]
@@ -185,17 +174,17 @@ mod tests {
         let memory = Memory::new();
         let kind = |bytes: &[u8]| {
             memory.write("f", bytes).unwrap();
-            FileKind::of(&memory, "f")
+            FileKind::of(&memory, "f").map(FileKind::name)
         };
-        assert_eq!(kind(b"PK\x05\x06").unwrap(), FileKind::Zip);
+        assert_eq!(kind(b"PK\x05\x06").unwrap(), "zip");
         for version in [1, 2, 5] {
-            assert_eq!(kind(&[b'C', b'D', b'F', version, 0]).unwrap(), FileKind::Classic);
+            assert_eq!(kind(&[b'C', b'D', b'F', version, 0]).unwrap(), "netCDF classic");
         }
         for unknown in [&b"CDF\x03"[..], b"CDF", b"", b"PDF-"] {
             assert_eq!(kind(unknown).unwrap_err().kind(), ErrorKind::UnknownFormat);
         }
-        assert_eq!(kind(b"\x89HDF\r\n\x1a\n\0").unwrap(), FileKind::Hdf5);
-        assert_eq!(FileKind::of(&memory, "no").unwrap_err().kind(), ErrorKind::NotFound("file"));
+        assert_eq!(kind(b"\x89HDF\r\n\x1a\n\0").unwrap(), "HDF5");
+        assert_eq!(FileKind::of(&memory, "no").err().unwrap().kind(), ErrorKind::NotFound("file"));
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn file_at(path: &Path) -> Result<Storage> {
         Ok(FileKind::Zip) => zip_at(path),
         Ok(FileKind::References) => references_at(path, &file).map_err(|error| error.in_object(path.display())),
         #[cfg(feature = "cfdb")]
-        Ok(FileKind::Cfdb) => {
+        Ok(kind) if kind.is_locked() => {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
             Storage::new(file)?.file(OneFile::NAME)
         }

@@ -76,7 +76,7 @@ impl File {
 /// # Errors
 /// `NotFound`, `Unsupported`, `Metadata`, `Codec`, `ElementType`, `Corrupt` for a file that breaks the rules, `Changed`
 /// for one that is written to meanwhile, `OutOfMemory`, and those of the storage.
-pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
     let file = File::open(storage, file)?;
     if file.metadata.is_remote && !storage.allows_partial() {
         return Err(ErrorKind::Unsupported(
@@ -104,7 +104,7 @@ pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> 
 ///
 /// # Errors
 /// Those of `one`, and as for [`open`].
-pub(crate) fn list(storage: &Storage, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+pub(super) fn list(storage: &Storage, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
     let file = File::open(storage, file)?;
     if !name.is_empty() {
         return one(file.array(name)?);

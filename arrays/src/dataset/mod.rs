@@ -3,14 +3,17 @@
 //! ```text
 //!   attribute.rs  attributes: one by one with their types, and all as JSON text
 //!   dimension.rs  the dimensions of an array and of a group
+//!   format.rs     what reads the files of a format that hold arrays
 //!   node.rs       a group or an array that was found
 //!   opened.rs     an array that can be read
 //! ```
 //!
-//! A format comes to these: it lists [`Node`]s, and opens an array as an [`Opened`], which is a variable and a store.
+//! A format comes to these: it lists [`Node`]s, and opens an array as an [`Opened`], which is a variable and a store. A
+//! format of files does both as a [`FileFormat`].
 
 mod attribute;
 mod dimension;
+mod format;
 mod node;
 mod parts;
 
@@ -18,6 +21,7 @@ pub use attribute::{Attribute, AttributeValues};
 pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
 pub use dimension::GroupDimension;
+pub(crate) use format::{FileFormat, only_group};
 pub use node::Node;
 pub(crate) use node::NodeArray;
 pub(crate) use parts::Opened;

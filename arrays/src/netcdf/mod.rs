@@ -20,7 +20,7 @@ mod layout;
 mod types;
 
 use crate::alloc;
-use crate::dataset::{Attributes, Dimensions, GroupDimension, Node, NodeArray, Opened};
+use crate::dataset::{Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, Opened, only_group};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::object::Storage;
@@ -35,43 +35,43 @@ use file::File;
 use header::VariableHeader;
 pub(crate) use layout::Layout;
 
-/// Opens the variable of this name in a file of a storage.
-///
-/// # Errors
-/// `NotFound`, `Metadata`, `Truncated`, `Unsupported`, `VariableSize`, `Rank`, and those of the storage.
-pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
-    let mut read = File::read(storage, file)?;
-    let i = read.find(name).ok_or(ErrorKind::NotFound("variable"))?;
-    let (layout, variable) = layout_and_variable(&read, i)?;
-    let dimensions = dimensions(&read, i)?;
-    let variable_header = read.header.variables.swap_remove(i);
-    let element = variable_header.element;
-    let chunks = ObjectChunks::new(storage.clone(), InFile::new(file, name, layout, read.len)?);
-    let store = ChunkStore::new(chunks)?;
-    Ok(Opened { variable, store, element, dimensions, attributes: Attributes::of(variable_header.attributes)? })
-}
+/// The format.
+pub(crate) struct Classic;
 
-/// Calls `one` for a file of a storage, which is a group, and then for its variables in their order; or, if `name` is
-/// not empty, for the variable of that name alone.
-///
-/// # Errors
-/// Those of [`open`] about the file, and those of `one`.
-pub(crate) fn list(storage: &Storage, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    let mut read = File::read(storage, file)?;
-    if !name.is_empty() {
-        let i = read.find(name).ok_or_else(|| Error::from(ErrorKind::NotFound("variable")).in_object(name))?;
-        return one(node(&mut read, i)?);
+impl FileFormat for Classic {
+    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+        let mut read = File::read(storage, file)?;
+        let i = read.find(name).ok_or(ErrorKind::NotFound("variable"))?;
+        let (layout, variable) = layout_and_variable(&read, i)?;
+        let dimensions = dimensions(&read, i)?;
+        let variable_header = read.header.variables.swap_remove(i);
+        let element = variable_header.element;
+        let chunks = ObjectChunks::new(storage.clone(), InFile::new(file, name, layout, read.len)?);
+        let store = ChunkStore::new(chunks)?;
+        Ok(Opened { variable, store, element, dimensions, attributes: Attributes::of(variable_header.attributes)? })
     }
-    one(Node::of_group("", Attributes::of(std::mem::take(&mut read.header.attributes))?)?)?;
-    (0..read.header.variables.len()).try_for_each(|i| one(node(&mut read, i)?))
-}
 
-/// The dimensions of a file of a storage.
-///
-/// # Errors
-/// Those of [`open`] about the file.
-pub(crate) fn dimensions_of_file(storage: &Storage, file: &str) -> Result<Vec<GroupDimension>> {
-    File::read(storage, file)?.all_dimensions()
+    fn list(
+        &self,
+        storage: &Storage,
+        file: &str,
+        name: &str,
+        _: bool,
+        one: &mut dyn FnMut(Node) -> Result<()>,
+    ) -> Result<()> {
+        let mut read = File::read(storage, file)?;
+        if !name.is_empty() {
+            let i = read.find(name).ok_or_else(|| Error::from(ErrorKind::NotFound("variable")).in_object(name))?;
+            return one(node(&mut read, i)?);
+        }
+        one(Node::of_group("", Attributes::of(std::mem::take(&mut read.header.attributes))?)?)?;
+        (0..read.header.variables.len()).try_for_each(|i| one(node(&mut read, i)?))
+    }
+
+    fn dimensions(&self, storage: &Storage, file: &str, group: &str) -> Result<Vec<GroupDimension>> {
+        only_group(group)?;
+        File::read(storage, file)?.all_dimensions()
+    }
 }
 
 /// What is said of a variable. Its attributes are taken from the file's.

@@ -1,0 +1,57 @@
+//! What reads the files of a format that hold arrays.
+
+use super::{GroupDimension, Node, Opened};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{ObjectStore, Storage};
+
+/// What reads the files of a format that hold arrays. `file` is the name of the file in the storage.
+pub(crate) trait FileFormat: Sync {
+    /// Opens the array of this name, which is not empty.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotAnArray`, those of what the file says, and those of the storage.
+    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened>;
+
+    /// Calls `one` for the group or array of this name; for a group then for its members and, if `recursive`, for those
+    /// of the groups in it. An empty name is the file itself, which is a group.
+    ///
+    /// # Errors
+    /// Those of `one` and of `open`.
+    fn list(
+        &self,
+        storage: &Storage,
+        file: &str,
+        name: &str,
+        recursive: bool,
+        one: &mut dyn FnMut(Node) -> Result<()>,
+    ) -> Result<()>;
+
+    /// The dimensions that the group of this name defines. By default the file is the only group, and defines none.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    fn dimensions(&self, storage: &Storage, file: &str, group: &str) -> Result<Vec<GroupDimension>> {
+        let _ = (storage, file);
+        only_group(group).map(|()| Vec::new())
+    }
+
+    /// Whether a file of so many bytes is of the format although it does not begin so.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
+        let _ = (objects, file, len);
+        Ok(false)
+    }
+
+    /// Whether those who write such files lock them, so that readers do, too.
+    #[cfg(feature = "cfdb")]
+    fn is_locked(&self) -> bool {
+        false
+    }
+}
+
+/// Refuses names of groups in a file that is the only one.
+pub(crate) fn only_group(name: &str) -> Result<()> {
+    if name.is_empty() { Ok(()) } else { Err(Error::from(ErrorKind::NotFound("group"))) }
+}
