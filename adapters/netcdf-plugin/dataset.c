@@ -19,7 +19,7 @@ void *nczc_keep(Dataset *dataset, size_t count, size_t size)
 {
     Block *block;
 
-    if (size && count > (SIZE_MAX - sizeof *block) / size) return NULL;
+    if (size && count > ((size_t)PTRDIFF_MAX - sizeof *block) / size) return NULL;
     block = calloc(1, sizeof *block + count * size);
     if (!block) return NULL;
     block->next = dataset->blocks;
