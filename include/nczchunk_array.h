@@ -295,9 +295,9 @@ NCZCHUNK_API const char *nczchunk_array_format(const nczchunk_array *array);
 
 /**
  * Calls found for each codec of an array's chunks, in the order of encoding: with its name, such as "zstd", and its
- * configuration as a JSON object in a string, such as "{\"level\":3}", which is empty if the format does not record it.
- * Codecs for whole shards are left out. The strings are valid until the callback returns. If found returns anything but
- * 0, the call ends with that status.
+ * configuration as a JSON object in a string, such as "{\"level\":3}". The configuration is empty if the format does
+ * not record it. Codecs for whole shards are left out. The strings are valid until the callback returns. If found
+ * returns anything but 0, the call ends with that status.
  *
  * Errors: NCZCHUNK_EINVAL (array or found is NULL), the status that found returned, NCZCHUNK_ENOMEM.
  */

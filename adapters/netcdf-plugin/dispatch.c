@@ -466,7 +466,8 @@ static int get_att(int ncid, int varid, const char *name, void *values, nc_type 
     if (type == NC_NAT) type = att->type;
     if (att->len == 0) return NC_NOERR;
     if (!values) return NC_EINVAL;
-    if (att->type != NC_STRING || type != NC_STRING) return nczc_convert(att->values, att->type, values, type, att->len);
+    if (att->type != NC_STRING || type != NC_STRING)
+        return nczc_convert(att->values, att->type, values, type, att->len);
     for (size_t i = 0; i < att->len; i++) {
         strings[i] = strdup(((char **)att->values)[i]);
         if (strings[i]) continue;

@@ -41,8 +41,8 @@ static int look_up(void *handle, Netcdf *netcdf)
 }
 
 /*
- * Finds netCDF-C's functions: those that come after these, or, where Python has loaded libnetcdf for itself alone, those
- * of the library that calls.
+ * Finds netCDF-C's functions: those that come after these, or, where Python has loaded libnetcdf for itself alone,
+ * those of the library that calls.
  */
 static int find_netcdf(const void *caller, Netcdf *netcdf)
 {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The threads that a read may use: NCZCHUNK_NETCDF_THREADS in the environment, else NCZCHUNK.THREADS in .ncrc, else 1. */
+/* The threads that a read may use: NCZCHUNK_NETCDF_THREADS in the environment, NCZCHUNK.THREADS in .ncrc, or 1. */
 size_t nczc_threads(void);
 
 /*

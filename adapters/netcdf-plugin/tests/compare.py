@@ -1,8 +1,10 @@
 """Reads the datasets of data.py with netCDF4 and compares all with what zarr-python has read: compare.py DIRECTORY
 
-compare.py DIRECTORY COPIES reads copies by nccopy instead, which have the same names with .nc behind them.
+compare.py DIRECTORY COPIES reads copies by nccopy instead, which have the same names with .nc behind them. Where a
+.ncrc file names the plugin (NCRCENV_RC), directories are opened by a metadata file in them.
 """
 import json
+import os
 import pathlib
 import sys
 
@@ -32,6 +34,8 @@ def is_same_attribute(found, expected):
 
 for case in json.loads((where / "cases.json").read_text()):
     path = where / case["path"] if copies is None else copies / (case["path"] + ".nc")
+    if "NCRCENV_RC" in os.environ and path.is_dir():
+        path /= "zarr.json" if (path / "zarr.json").exists() else ".zgroup"
     with netCDF4.Dataset(path) as dataset:
         dataset.set_auto_maskandscale(False)
         assert dataset.data_model == "NETCDF4", dataset.data_model

@@ -82,8 +82,9 @@ for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f8", "f2", "bool"
     array[:] = field("f8", (20, 30)).astype(dtype)
 texts = group.create_array("names", shape=(20,), chunks=(6,), dtype=str, dimension_names=["lat"])
 texts[:] = np.array([f"place {i} é" if i % 3 else "" for i in range(20)], dtype=object)
-flipped = group.create_array("flipped", shape=(20, 30), chunks=(6, 7), dtype=">i4", filters=[TransposeCodec(order=(1, 0))],
-                             serializer=BytesCodec(endian="big"), compressors=BloscCodec(cname="lz4"),
+flipped = group.create_array("flipped", shape=(20, 30), chunks=(6, 7), dtype=">i4",
+                             filters=[TransposeCodec(order=(1, 0))], serializer=BytesCodec(endian="big"),
+                             compressors=BloscCodec(cname="lz4"),
                              dimension_names=["lat", "lon"])
 flipped[:] = field("i4", (20, 30))
 group.create_array("scalar", shape=(), dtype="f8")[...] = 2.25
@@ -100,9 +101,10 @@ path = where / "sst.zarr"
 group = zarr.create_group(path, zarr_format=3, attributes={"Conventions": "CF-1.8"})
 for name, n, first, units in (("time", 3, 0, "days since 2000-01-01"), ("lat", 4, -15, "degrees_north"),
                               ("lon", 6, 0, "degrees_east")):
-    group.create_array(name, shape=(n,), chunks=(n,), dtype="f8", dimension_names=[name],
-                       attributes={"units": units, "standard_name": {"lat": "latitude", "lon": "longitude"}.get(name, name)}
-                       )[:] = first + np.arange(n) * 10.0
+    attributes = {"units": units, "standard_name": {"lat": "latitude", "lon": "longitude"}.get(name, name)}
+    array = group.create_array(name, shape=(n,), chunks=(n,), dtype="f8", dimension_names=[name],
+                               attributes=attributes)
+    array[:] = first + np.arange(n) * 10.0
 sst = group.create_array("sst", shape=(3, 4, 6), chunks=(1, 2, 3), shards=(1, 4, 6), dtype="f4", fill_value=-1,
                          compressors=[ZstdCodec(level=3)], dimension_names=["time", "lat", "lon"],
                          attributes={"units": "Deg C"})

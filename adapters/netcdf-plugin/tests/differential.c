@@ -113,8 +113,8 @@ static void write_dataset(const char *path, int is_nczarr)
         }
         OK(nc_redef(ncid));
     }
-    /* NCZarr of netCDF-C 4.9.0 crashes where it opens a scalar. */
-    if (!is_nczarr || strncmp(nc_inq_libvers(), "4.9.0", 5) != 0) {
+    /* NCZarr crashes where it opens a scalar (netCDF-C 4.9.0) or converts it (4.10.1). */
+    if (!is_nczarr) {
         OK(nc_def_var(ncid, "scalar", NC_DOUBLE, 0, NULL, &varid));
         OK(nc_put_var_double(ncid, varid, &fill));
     }
@@ -186,7 +186,8 @@ static void same_attributes(int a, int b, int vara, int varb, int is_nczarr)
             CHECK(memcmp(ba, bb, sizeof ba) == 0);
             SAME(nc_get_att_double(a, vara, name, da), nc_get_att_double(b, varb, name, db));
             CHECK(memcmp(da, db, sizeof da) == 0);
-            SAME(nc_get_att_schar(a, vara, name, (signed char *)ba), nc_get_att_schar(b, varb, name, (signed char *)bb));
+            SAME(nc_get_att_schar(a, vara, name, (signed char *)ba),
+                 nc_get_att_schar(b, varb, name, (signed char *)bb));
             CHECK(memcmp(ba, bb, sizeof ba) == 0);
         }
     }
@@ -222,7 +223,7 @@ static void same_variable(int a, int b, int vara, int varb, int is_nczarr)
     snprintf(at, sizeof at, "variable %s", name);
     OK(nc_inq_var_chunking(a, vara, &x, chunksa));
     OK(nc_inq_var_chunking(b, varb, &y, chunksb));
-    if (x == NC_CHUNKED) {
+    if (x == NC_CHUNKED && ranka) {
         SAME(x, y);
         for (int d = 0; d < ranka; d++) SAME(chunksa[d], chunksb[d]);
     }
@@ -353,7 +354,7 @@ static void same_read(int a, int b, int vara, int varb)
         SAME(memcmp(bufa.bytes, bufb.bytes, sizeof bufa), 0);
 }
 
-/* A variable that is shorter along an unlimited dimension reads as its fill value beyond: strided, as it is one by one. */
+/* A variable that is shorter along an unlimited dimension reads as its fill value beyond: also with strides. */
 static void beyond_the_end(int ncid)
 {
     int varid;
@@ -451,23 +452,29 @@ static void same_group(int a, int b, int is_nczarr, unsigned operations)
 int main(int argc, char **argv)
 {
     char path[512], url[600];
-    int a, b;
+    int a, b, status;
 
     CHECK(argc == 4);
     state = strtoull(argv[3], NULL, 10);
     OK(nc_def_user_format(NC_UDF0, nczchunk_netcdf_dispatch(), NULL));
 
     snprintf(path, sizeof path, "%s/both.nc", argv[1]);
-    write_dataset(path, 0);
-    OK(nc_open(path, NC_NOWRITE, &a));
-    OK(nc_open(path, NC_UDF0, &b));
-    same_group(a, b, 0, (unsigned)atoi(argv[2]));
-    beyond_the_end(b);
-    OK(nc_close(a));
-    SAME(nc_inq_ncid(b, NULL, &a), NC_NOERR);
-    SAME(a, b);
-    OK(nc_inq_grp_full_ncid(b, "/group/inner", &a));
-    OK(nc_close(b));
+    /* A libnetcdf may be built without HDF5. */
+    status = nc_create(path, NC_NETCDF4, &a);
+    if (status != NC_ENOTBUILT) {
+        OK(status);
+        OK(nc_close(a));
+        write_dataset(path, 0);
+        OK(nc_open(path, NC_NOWRITE, &a));
+        OK(nc_open(path, NC_UDF0, &b));
+        same_group(a, b, 0, (unsigned)atoi(argv[2]));
+        beyond_the_end(b);
+        OK(nc_close(a));
+        SAME(nc_inq_ncid(b, NULL, &a), NC_NOERR);
+        SAME(a, b);
+        OK(nc_inq_grp_full_ncid(b, "/group/inner", &a));
+        OK(nc_close(b));
+    }
 
     snprintf(url, sizeof url, "file://%s/both.zarr#mode=nczarr,file", argv[1]);
     snprintf(path, sizeof path, "%s/both.zarr/.zgroup", argv[1]);
