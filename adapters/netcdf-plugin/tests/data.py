@@ -111,6 +111,13 @@ sst = group.create_array("sst", shape=(3, 4, 6), chunks=(1, 2, 3), shards=(1, 4,
 sst[:2] = np.arange(48, dtype="f4").reshape(2, 4, 6) / 4
 case("sst.zarr", group, is_sharded=True)
 
+# One chunk for the whole variable, as netCDF-C chooses it for many.
+group = zarr.create_group(where / "whole.zarr", zarr_format=3)
+whole = group.create_array("v", shape=(100, 100, 100), chunks=(100, 100, 100), dtype="f4",
+                           dimension_names=["time", "y", "x"])
+whole[:] = np.arange(1e6, dtype="f4").reshape(100, 100, 100)
+case("whole.zarr", group)
+
 # Zarr v2: codecs, orders, strings of one length and of any, no fill value.
 group = zarr.create_group(where / "land.zarr", zarr_format=2, attributes={"title": "Land"})
 compressors = {"blosc": numcodecs.Blosc("lz4", 5, 1), "zlib": numcodecs.Zlib(4), "lz4": numcodecs.LZ4(),
