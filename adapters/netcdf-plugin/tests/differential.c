@@ -449,6 +449,63 @@ static void same_group(int a, int b, int is_nczarr, unsigned operations)
     }
 }
 
+/* What writes is refused, and what netCDF-4 has besides is answered. */
+static void the_rest(const char *path, int ncid)
+{
+    int id, storage, format, mode, ntypes;
+    const int value = 1;
+    const size_t one = 1, first[3] = {0};
+    size_t size, nelems;
+    float preemption;
+    char name[NC_MAX_NAME + 1];
+
+    snprintf(at, sizeof at, "the rest");
+    SAME(nc_open(path, NC_UDF0 | NC_WRITE, &id), NC_EPERM);
+    SAME(nc_create("x", NC_UDF0 | NC_NETCDF4, &id), NC_EPERM);
+    SAME(nc_redef(ncid), NC_EPERM);
+    SAME(nc_enddef(ncid), NC_EPERM);
+    SAME(nc_def_dim(ncid, "new", 1, &id), NC_EPERM);
+    SAME(nc_rename_dim(ncid, 0, "new"), NC_EPERM);
+    SAME(nc_def_var(ncid, "new", NC_INT, 0, NULL, &id), NC_EPERM);
+    SAME(nc_def_grp(ncid, "new", &id), NC_EPERM);
+    SAME(nc_put_att_int(ncid, NC_GLOBAL, "new", NC_INT, 1, &value), NC_EPERM);
+    SAME(nc_del_att(ncid, NC_GLOBAL, "title"), NC_EPERM);
+    SAME(nc_put_vara_int(ncid, 0, first, first, &value), NC_EPERM);
+    SAME(nc_def_opaque(ncid, 4, "new", &id), NC_EPERM);
+    SAME(nc_set_fill(ncid, NC_NOFILL, &id), NC_EPERM);
+    OK(nc_sync(ncid));
+    OK(nc_inq_format(ncid, &format));
+    SAME(format, NC_FORMAT_NETCDF4);
+    OK(nc_inq_format_extended(ncid, &format, &mode));
+    SAME(format, NC_FORMATX_UDF0);
+    OK(nc_inq_typeids(ncid, &ntypes, NULL));
+    SAME(ntypes, 0);
+    OK(nc_inq_typeid(ncid, "ushort", &id));
+    SAME(id, NC_USHORT);
+    SAME(nc_inq_typeid(ncid, "none", &id), NC_EBADTYPE);
+    SAME(nc_inq_user_type(ncid, 40, name, NULL, NULL, NULL, NULL), NC_EBADTYPE);
+    SAME(nc_inq_varid(ncid, "none", &id), NC_ENOTVAR);
+    SAME(nc_inq_var(ncid, 1000, name, NULL, NULL, NULL, NULL), NC_ENOTVAR);
+    SAME(nc_inq_dimname(ncid, 1000, name), NC_EBADDIM);
+    SAME(nc_inq_grp_full_ncid(ncid, "/group/none", &id), NC_ENOGRP);
+    OK(nc_inq_dimid(ncid, "/group/inner/x", &id));
+    OK(nc_inq_dimlen(ncid, id, &size));
+    SAME(size, 3);
+    SAME(nc_inq_dimid(ncid, "/group/y", &id), NC_EBADDIM);
+    OK(nc_inq_varid(ncid, "i", &id));
+    OK(nc_set_var_chunk_cache(ncid, id, 12345, 7, 0.5f));
+    OK(nc_get_var_chunk_cache(ncid, id, &size, &nelems, &preemption));
+    SAME(size, 12345);
+    OK(nc_get_vara_int(ncid, id, first, (size_t[]){one, one, one}, &mode));
+    OK(nc_set_var_chunk_cache(ncid, id, 0, 0, 0));
+    OK(nc_get_vara_int(ncid, id, first, (size_t[]){one, one, one}, &format));
+    SAME(mode, format);
+    OK(nc_inq_var_chunking(ncid, id, &storage, NULL));
+    SAME(storage, NC_CHUNKED);
+    OK(nc_inq_var_endian(ncid, id, &storage));
+    SAME(storage, NC_ENDIAN_LITTLE);
+}
+
 int main(int argc, char **argv)
 {
     char path[512], url[600];
@@ -482,6 +539,7 @@ int main(int argc, char **argv)
     OK(nc_open(url, NC_NOWRITE, &a));
     OK(nc_open(path, NC_UDF0, &b));
     same_group(a, b, 1, (unsigned)atoi(argv[2]));
+    the_rest(path, b);
     OK(nc_close(a));
     OK(nc_close(b));
     printf("%llu reads are equal, %llu of them with NC_ERANGE and %llu with other errors; %llu elements\n",
