@@ -24,6 +24,22 @@ static void everything_is_what_was_written(const char *path)
     free(data);
 }
 
+/* Notes a codec, which must be the only one. */
+static int note_codec(void *user, const char *name, const char *configuration)
+{
+    char *noted = user;
+
+    CHECK_STR(noted, "");
+    snprintf(noted, 64, "%s %s", name, configuration);
+    return 0;
+}
+
+static int refuse_codec(void *user, const char *name, const char *configuration)
+{
+    (void)user, (void)name, (void)configuration;
+    return 77;
+}
+
 /* The array is a variable and a store, which serve every other function. */
 static void it_tells_what_it_is(const char *path)
 {
@@ -40,6 +56,12 @@ static void it_tells_what_it_is(const char *path)
     CHECK_STR(nczchunk_array_format(array), "Zarr v2");
     CHECK_STR(nczchunk_array_dimname(array, 0), "TIME");
     CHECK_STR(nczchunk_array_dimname(array, 3), "");
+
+    char codec[64] = "";
+    CHECK_OK(nczchunk_array_codecs(array, note_codec, codec, NULL));
+    CHECK_STR(codec, "zstd {\"level\":3}");
+    CHECK_EQ(nczchunk_array_codecs(array, refuse_codec, NULL, NULL), 77);
+    CHECK_EQ(nczchunk_array_codecs(array, NULL, codec, NULL), NCZCHUNK_EINVAL);
 
     CHECK_OK(nczchunk_array_attribute(array, "units", &attribute, NULL));
     CHECK_EQ(attribute.type, 2); /* NC_CHAR */
@@ -119,6 +141,7 @@ static void what_cannot_be_opened(const char *data, const char *path)
     CHECK_EQ(nczchunk_array_type(NULL), 0);
     CHECK_STR(nczchunk_array_type_name(NULL), "");
     CHECK_STR(nczchunk_array_format(NULL), "");
+    CHECK_EQ(nczchunk_array_codecs(NULL, refuse_codec, NULL, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_array_read(NULL, NULL, NULL, NULL, file, NULL), NCZCHUNK_EINVAL);
 }
 

@@ -39,6 +39,8 @@ void a_first_read()
     CHECK(array.chunk_shape() == Lengths({5, 40, 50}));
     CHECK_EQ(array.type(), NCZCHUNK_FLOAT);
     CHECK(array.type_name() == "float32" && array.format() == "Zarr v2");
+    const auto codecs = array.codecs();
+    CHECK(codecs.size() == 1 && codecs[0].first == "zstd" && codecs[0].second == R"({"level":3})");
     CHECK(array.dimension_name(0) == "TIME");
     CHECK_EQ(array.dimension_names().size(), 3);
     CHECK(array.fill_value<float>() == -1e34f);

@@ -294,6 +294,20 @@ NCZCHUNK_API const char *nczchunk_array_type_name(const nczchunk_array *array);
 NCZCHUNK_API const char *nczchunk_array_format(const nczchunk_array *array);
 
 /**
+ * Calls found for each codec of an array's chunks, in the order of encoding: with its name, such as "zstd", and its
+ * configuration as a JSON object in a string, such as "{\"level\":3}". The configuration is empty if the format does
+ * not record it. Codecs for whole shards are left out. The strings are valid until the callback returns. If found
+ * returns anything but 0, the call ends with that status.
+ *
+ * Errors: NCZCHUNK_EINVAL (array or found is NULL), the status that found returned, NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_codecs(const nczchunk_array *array,
+                          int (*found)(void *user, const char *name, const char *configuration),
+                          void *user,
+                          nczchunk_context *context);
+
+/**
  * Returns the name of dimension d of an array. It is empty if the dimension has no name, if there is no such
  * dimension, and for NULL. The string belongs to the array.
  */

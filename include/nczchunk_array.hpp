@@ -1133,6 +1133,22 @@ class Array {
     /// The storage format, such as "Zarr v3": see nczchunk_array_format.
     std::string format() const { return nczchunk_array_format(array_.get()); }
 
+    /// The names and configurations of the codecs of the chunks, in the order of encoding: see nczchunk_array_codecs.
+    std::vector<std::pair<std::string, std::string>> codecs(ContextRef context = {}) const
+    {
+        std::vector<std::pair<std::string, std::string>> all;
+        const auto add = [](void *user, const char *name, const char *configuration) noexcept {
+            try {
+                static_cast<decltype(all) *>(user)->emplace_back(name, configuration);
+                return NCZCHUNK_NOERR;
+            } catch (...) {
+                return NCZCHUNK_ENOMEM;
+            }
+        };
+        call([&](nczchunk_context *with) { return nczchunk_array_codecs(array_.get(), add, &all, with); }, context);
+        return all;
+    }
+
     /// Whether read, read_into and write take elements of this type: see Element.
     template <class T> bool has_elements() const
     {

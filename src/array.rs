@@ -19,7 +19,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
-use super::array_objects::{nczchunk_array, nczchunk_storage};
+use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
 use super::context::{report, report_transfer};
 use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::pointers::{destination, guard, hand_over, handle, handle_mut, hyperslab, required_mut, take_back, text};
@@ -29,6 +29,7 @@ use nczchunk::Array;
 use nczchunk_engine::element::ElementType;
 use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::grid::Access;
+use nczchunk_engine::status::NOERR;
 use nczchunk_engine::strings::{self, KeptTexts};
 
 /// Opens an array. path is a directory or a zip file. name is the array's path below it, such as "ocean/sst", and is
@@ -293,6 +294,36 @@ pub unsafe extern "C" fn nczchunk_array_type_name(array: *const nczchunk_array) 
 pub unsafe extern "C" fn nczchunk_array_format(array: *const nczchunk_array) -> *const c_char {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.format.as_ptr())
+}
+
+/// Calls found for each codec of an array's chunks, in the order of encoding: with its name, such as "zstd", and its
+/// configuration as a JSON object in a string, such as "{\"level\":3}". The configuration is empty if the format does
+/// not record it. Codecs for whole shards are left out. The strings are valid until the callback returns. If found
+/// returns anything but 0, the call ends with that status.
+///
+/// Errors: NCZCHUNK_EINVAL (array or found is NULL), the status that found returned, NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_codecs(
+    array: *const nczchunk_array,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, configuration: *const c_char) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive, and found takes what is documented, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let array = &handle(array, "array is NULL")?.array;
+            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+            for (name, configuration) in array.codecs()? {
+                let (name, configuration) = (c_text(name)?, c_text(configuration)?);
+                match found(user, name.as_ptr(), configuration.as_ptr()) {
+                    NOERR => {}
+                    status => return Err(ErrorKind::Callback(status).into()),
+                }
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Returns the name of dimension d of an array. It is empty if the dimension has no name, if there is no such

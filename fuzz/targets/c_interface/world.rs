@@ -692,6 +692,12 @@ impl World {
                 c_int::from(*user.cast::<u8>() > 250)
             }
         }
+        unsafe extern "C" fn codec(user: *mut c_void, name: *const c_char, configuration: *const c_char) -> c_int {
+            unsafe {
+                let _ = (CStr::from_ptr(name).to_bytes(), CStr::from_ptr(configuration).to_bytes());
+                c_int::from(*user.cast::<u8>() > 250)
+            }
+        }
         let (array, context, slab) = (input.choice(&self.arrays), self.context(input), Slab::of(input));
         let mut attribute: nczchunk_attribute = unsafe { std::mem::zeroed() };
         attribute.struct_size = size_of::<nczchunk_attribute>();
@@ -710,6 +716,8 @@ impl World {
                     }
                 }
                 1 => {
+                    let found = (!input.bool()).then_some(codec as _);
+                    check(nczchunk_array_codecs(array, found, self.byte(input).cast(), context));
                     check(nczchunk_array_check_attributes(array, context));
                     let status = if input.bool() {
                         nczchunk_array_attribute(array, name(input), &raw mut attribute, context)

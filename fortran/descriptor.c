@@ -1,0 +1,231 @@
+/*
+ * What the module nczchunk needs C for: the layout in memory of a Fortran array of any type and rank, which a compiler
+ * passes as a descriptor. Elements go straight to their places, also in a section such as data(1:9:2, :).
+ */
+#include <ISO_Fortran_binding.h>
+#include <nczchunk_array.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A block of memory, and the hyperslab whose elements are in it, in the order of C: the slowest dimension first. */
+typedef struct Layout {
+    void *memory;
+    size_t size, offset;
+    size_t start[NCZCHUNK_MAX_RANK], count[NCZCHUNK_MAX_RANK];
+    ptrdiff_t stride[NCZCHUNK_MAX_RANK], memory_strides[NCZCHUNK_MAX_RANK];
+} Layout;
+
+/* A plan, and the layout that it was made for. */
+typedef struct Planned {
+    nczchunk_plan *plan;
+    const nczchunk_array *array;
+    size_t size, offset, elem_len;
+    int rank;
+    CFI_dim_t dim[CFI_MAX_RANK];
+} Planned;
+
+static int fail(const char **message, int status, const char *what)
+{
+    *message = what;
+    return status;
+}
+
+/* Whether elements in memory are those of an array. Fortran has no unsigned types: the signed ones have the bits. */
+static int has_type(const nczchunk_array *array, const CFI_cdesc_t *data)
+{
+    const char *name = nczchunk_array_type_name(array);
+
+    if (data->elem_len != nczchunk_var_element_size(nczchunk_array_var(array))) return 0;
+    switch (nczchunk_array_type(array)) {
+    case NCZCHUNK_BYTE:
+    case NCZCHUNK_UBYTE:
+        return data->type == CFI_type_int8_t;
+    case NCZCHUNK_SHORT:
+    case NCZCHUNK_USHORT:
+        return data->type == CFI_type_int16_t;
+    case NCZCHUNK_INT:
+    case NCZCHUNK_UINT:
+        return data->type == CFI_type_int32_t;
+    case NCZCHUNK_INT64:
+    case NCZCHUNK_UINT64:
+        return data->type == CFI_type_int64_t;
+    case NCZCHUNK_FLOAT:
+        return data->type == CFI_type_float;
+    case NCZCHUNK_DOUBLE:
+        return data->type == CFI_type_double;
+    case NCZCHUNK_CHAR:
+        return data->type == CFI_type_char;
+    case NCZCHUNK_STRING:
+        return *name == 'S' && data->type == CFI_type_char;
+    }
+    if (strcmp(name, "bool") == 0) return data->type == CFI_type_Bool;
+    if (strcmp(name, "complex64") == 0) return data->type == CFI_type_float_Complex;
+    if (strcmp(name, "complex128") == 0) return data->type == CFI_type_double_Complex;
+    return strncmp(name, "datetime64", 10) == 0 && data->type == CFI_type_int64_t;
+}
+
+/*
+ * Finds the layout. start counts from 1. start, count and stride are in Fortran's order, the fastest dimension first,
+ * or NULL. Without count the shape of data is what is read. Dimensions of the hyperslab with one element need not be
+ * dimensions of data.
+ */
+static int lay_out(const nczchunk_array *array, const CFI_cdesc_t *data, const ptrdiff_t *start, const ptrdiff_t *count,
+                   const ptrdiff_t *stride, Layout *layout, const char **message)
+{
+    const size_t rank = nczchunk_var_rank(nczchunk_array_var(array));
+    ptrdiff_t lowest = 0, highest = 0;
+    int used = 0;
+
+    if (!array) return fail(message, NCZCHUNK_EINVAL, "the array is not open");
+    if (!has_type(array, data))
+        return fail(message, NCZCHUNK_EBADTYPE, "data is not of the type of the array's elements");
+    if (!count && (size_t)data->rank != rank)
+        return fail(message, NCZCHUNK_EINVAL, "the rank of data is not that of the array, and count is not given");
+    for (size_t f = 0; f < rank; f++) {
+        const size_t d = rank - 1 - f;
+        const ptrdiff_t n = count ? count[f] : data->dim[f].extent;
+        const int is_in_data = used < data->rank && (!count || data->dim[used].extent == n);
+
+        if (start && start[f] < 1) return fail(message, NCZCHUNK_EINVALCOORDS, "start counts from 1");
+        if (n < 0) return fail(message, NCZCHUNK_EINVAL, "a count is negative");
+        layout->start[d] = start ? (size_t)start[f] - 1 : 0;
+        layout->count[d] = (size_t)n;
+        layout->stride[d] = stride ? stride[f] : 1;
+        layout->memory_strides[d] = 0;
+        if (is_in_data) {
+            const ptrdiff_t sm = data->dim[used++].sm;
+
+            layout->memory_strides[d] = sm;
+            if (n > 1 && sm < 0) lowest += (n - 1) * sm;
+            if (n > 1 && sm > 0) highest += (n - 1) * sm;
+        } else if (n != 1) {
+            return fail(message, NCZCHUNK_EINVAL, "the shape of data is not count");
+        }
+    }
+    for (; used < data->rank; used++)
+        if (data->dim[used].extent != 1) return fail(message, NCZCHUNK_EINVAL, "the shape of data is not count");
+    layout->memory = data->base_addr ? (char *)data->base_addr + lowest : NULL;
+    layout->offset = (size_t)-lowest;
+    layout->size = (size_t)(highest - lowest) + data->elem_len;
+    return NCZCHUNK_NOERR;
+}
+
+int nczchunk_fortran_transfer(const nczchunk_array *array, int access, CFI_cdesc_t *data, const ptrdiff_t *start,
+                              const ptrdiff_t *count, const ptrdiff_t *stride, const char **message,
+                              nczchunk_context *context)
+{
+    Layout *layout = malloc(sizeof *layout);
+    const nczchunk_var *var = nczchunk_array_var(array);
+    const nczchunk_chunk_store *store = nczchunk_array_store(array);
+    int status;
+
+    *message = NULL;
+    if (!layout) return NCZCHUNK_ENOMEM;
+    status = lay_out(array, data, start, count, stride, layout, message);
+    if (status) {
+        /* Nothing is transferred. */
+    } else if (access == NCZCHUNK_READ) {
+        status = nczchunk_read_strided(var, store, layout->start, layout->count, layout->stride, layout->memory,
+                                       layout->size, layout->offset, layout->memory_strides, context);
+    } else {
+        status = nczchunk_write_strided(var, store, layout->start, layout->count, layout->stride, layout->memory,
+                                        layout->size, layout->offset, layout->memory_strides, context);
+    }
+    free(layout);
+    return status;
+}
+
+int nczchunk_fortran_plan(const nczchunk_array *array, CFI_cdesc_t *data, const ptrdiff_t *start,
+                          const ptrdiff_t *count, const ptrdiff_t *stride, Planned **planned, const char **message,
+                          nczchunk_context *context)
+{
+    Layout *layout = malloc(sizeof *layout);
+    Planned *made = malloc(sizeof *made);
+    int status = layout && made ? NCZCHUNK_NOERR : NCZCHUNK_ENOMEM;
+
+    *message = NULL;
+    if (!status) status = lay_out(array, data, start, count, stride, layout, message);
+    if (!status)
+        status = nczchunk_plan_new_strided(nczchunk_array_var(array), layout->start, layout->count, layout->stride,
+                                           layout->size, layout->offset, layout->memory_strides, NCZCHUNK_READ,
+                                           &made->plan, context);
+    if (status) {
+        free(made);
+    } else {
+        made->array = array;
+        made->size = layout->size;
+        made->offset = layout->offset;
+        made->elem_len = data->elem_len;
+        made->rank = data->rank;
+        memcpy(made->dim, data->dim, (size_t)data->rank * sizeof *made->dim);
+        *planned = made;
+    }
+    free(layout);
+    return status;
+}
+
+void nczchunk_fortran_plan_free(Planned *planned)
+{
+    if (!planned) return;
+    nczchunk_plan_free(planned->plan);
+    free(planned);
+}
+
+int nczchunk_fortran_plan_totals(const Planned *planned, size_t *chunks, size_t *bytes, size_t *chunk_bytes)
+{
+    nczchunk_totals totals;
+    int status;
+
+    totals.struct_size = sizeof totals;
+    status = nczchunk_plan_totals(planned ? planned->plan : NULL, &totals, NULL);
+    if (status) return status;
+    *chunks = totals.chunks;
+    *bytes = totals.selected_bytes;
+    *chunk_bytes = totals.chunk_bytes;
+    return NCZCHUNK_NOERR;
+}
+
+/* Part counts from 1. */
+int nczchunk_fortran_plan_read(const Planned *planned, CFI_cdesc_t *data, int part, int num_parts, const char **message,
+                               nczchunk_context *context)
+{
+    size_t first, chunks;
+    int status;
+
+    *message = NULL;
+    if (!planned) return fail(message, NCZCHUNK_EINVAL, "the plan is not made");
+    if (data->rank != planned->rank || data->elem_len != planned->elem_len)
+        return fail(message, NCZCHUNK_EINVAL, "data is not laid out as the data that the plan was made for");
+    for (int i = 0; i < data->rank; i++)
+        if (data->dim[i].extent != planned->dim[i].extent || data->dim[i].sm != planned->dim[i].sm)
+            return fail(message, NCZCHUNK_EINVAL, "data is not laid out as the data that the plan was made for");
+    if (part < 1 || part > num_parts) return fail(message, NCZCHUNK_EINVALCOORDS, "there is no such part");
+    status = nczchunk_plan_part(planned->plan, (size_t)part - 1, (size_t)num_parts, &first, &chunks, context);
+    if (status) return status;
+    return nczchunk_plan_read(planned->plan, nczchunk_array_store(planned->array), first, chunks,
+                              data->base_addr ? (char *)data->base_addr - planned->offset : NULL, context);
+}
+
+/* The numbers of an attribute, as Fortran's programs mostly want them. */
+int nczchunk_fortran_numbers(size_t type, size_t num_values, const void *values, double *numbers)
+{
+#define NUMBERS(number, c_type)                                                               \
+    case number:                                                                              \
+        for (size_t i = 0; i < num_values; i++) numbers[i] = (double)((const c_type *)values)[i]; \
+        return NCZCHUNK_NOERR
+
+    switch (type) {
+        NUMBERS(NCZCHUNK_BYTE, int8_t);
+        NUMBERS(NCZCHUNK_UBYTE, uint8_t);
+        NUMBERS(NCZCHUNK_SHORT, int16_t);
+        NUMBERS(NCZCHUNK_USHORT, uint16_t);
+        NUMBERS(NCZCHUNK_INT, int32_t);
+        NUMBERS(NCZCHUNK_UINT, uint32_t);
+        NUMBERS(NCZCHUNK_INT64, int64_t);
+        NUMBERS(NCZCHUNK_UINT64, uint64_t);
+        NUMBERS(NCZCHUNK_FLOAT, float);
+        NUMBERS(NCZCHUNK_DOUBLE, double);
+    }
+    return NCZCHUNK_ECHAR;
+}
