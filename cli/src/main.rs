@@ -87,6 +87,7 @@ enum Command {
     Dump(dump::Dump),
     Map(map::Map),
     Copy(copy::Copy),
+    Rechunk(copy::Rechunk),
     References(references::References),
     Check(check::Check),
     #[command(hide = true)]
@@ -117,6 +118,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Dump(dump) => dump.run(&session),
         Command::Map(map) => map.run(&session),
         Command::Copy(copy) => copy.run(&session),
+        Command::Rechunk(rechunk) => rechunk.run(&session),
         Command::References(references) => references.run(),
         Command::Check(check) => check.run(&session),
         Command::Generate(generate) => generate.run(Arguments::command()),

@@ -69,14 +69,17 @@ pub struct Sharing<'f> {
     /// What chunks are requested for: to be read, or by the write grid to be changed and stored.
     #[doc(hidden)]
     pub access: Access,
+    /// The most bytes that all of them have in flight, unless a single chunk has more.
+    #[doc(hidden)]
+    pub bytes: usize,
     #[doc(hidden)]
     pub opened: OpenObjects<'f>,
 }
 
 impl Sharing<'_> {
     /// So many flights, which share so many open objects.
-    pub(crate) fn new(of: usize, access: Access, num_opened: usize) -> Self {
-        Sharing { of, access, opened: OpenObjects::new(num_opened) }
+    pub(crate) fn new(of: usize, access: Access, num_opened: usize, bytes: usize) -> Self {
+        Sharing { of, access, bytes, opened: OpenObjects::new(num_opened) }
     }
 }
 
