@@ -53,6 +53,7 @@ const HEADERS: [Header; 2] = [
             &["src/array"],
             &["src/attribute"],
             &["src/create"],
+            &["src/rechunk"],
             &["src/group"],
             &["src/list"],
             &["src/locate"],

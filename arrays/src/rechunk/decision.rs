@@ -2,7 +2,7 @@
 
 use super::journal::Record;
 use super::memory::{Needs, Team};
-use super::pass::Side;
+use super::pass::{self, Side};
 use super::plan::{self, Axis, Boxes, Choice};
 use super::{Place, RechunkOptions, RechunkPass, RechunkPlan};
 use crate::array::{Array, Description};
@@ -136,7 +136,7 @@ fn best(teams: &[Team], find: impl Fn(Team) -> Option<Boxes>) -> Option<(Team, B
     let mut best: Option<(Team, Boxes, f64)> = None;
     for &team in teams {
         let Some(boxes) = find(team) else { continue };
-        let num_boxes = boxes.choices.iter().map(|choice| choice.boxes).product::<usize>();
+        let num_boxes = boxes.choices.iter().map(|choice| choice.boxes).fold(1, usize::saturating_mul);
         let cost = boxes.cost / (team.lanes.min(num_boxes) * team.threads) as f64;
         if best.as_ref().is_none_or(|(_, _, least)| cost * TIE < *least) {
             best = Some((team, boxes, cost));
@@ -164,9 +164,12 @@ fn two_passes(
         let first = Needs { source: Some(source), target: None, team, limit };
         let second = Needs { source: None, target: Some(target), team, limit };
         for shrink in SHRINK {
-            let budget = (limit as f64 * shrink) as usize;
-            let fits: [&dyn Fn(&[usize]) -> bool; 2] =
-                [&|lens| first.bytes(lens) <= budget, &|lens| second.bytes(lens) <= budget];
+            let nothing = vec![0; axes.len()];
+            let within = |needs: &Needs<'_>, lens: &[usize]| {
+                let least = needs.bytes(&nothing);
+                needs.bytes(lens) <= least.saturating_add((limit.saturating_sub(least) as f64 * shrink) as usize)
+            };
+            let fits: [&dyn Fn(&[usize]) -> bool; 2] = [&|lens| within(&first, lens), &|lens| within(&second, lens)];
             let Some((one, two)) = plan::two_passes(axes, sizes, (fits[0], fits[1])) else { break };
             let (cuts_one, cuts_two) = (cuts(|axis| &axis.source, &one), cuts(|axis| &axis.target, &two));
             let array = temporary(place, target, &cuts_one, &cuts_two)?;
@@ -194,12 +197,12 @@ fn pass_of(from: &Side<'_>, to: &Side<'_>, cuts: &[Vec<usize>], team: Team, limi
     let box_shape: Vec<usize> = cuts.iter().map(longest).collect();
     let touched = |bounds: &[Vec<usize>]| -> usize {
         let of = |(bounds, cuts): (&Vec<usize>, &Vec<usize>)| plan::touched(cuts, bounds);
-        bounds.iter().zip(cuts).map(of).product()
+        bounds.iter().zip(cuts).map(of).fold(1, usize::saturating_mul)
     };
     let chunks_read = touched(&from.bounds(Access::Read)?);
     let needs = Needs { source: Some(from), target: Some(to), team, limit };
     Ok(RechunkPass {
-        num_boxes: cuts.iter().map(|cuts| cuts.len().saturating_sub(1)).product(),
+        num_boxes: pass::num_boxes(cuts),
         boxes_at_once: team.lanes,
         chunks_read,
         chunks_written: touched(&to.bounds(Access::Write)?),

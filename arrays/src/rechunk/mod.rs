@@ -202,7 +202,7 @@ pub fn rechunk_in(
         Some(record) if record.is_complete || new.is_written(storage, name)? => {
             // It was ended when nothing was left to do but this.
             let decision = Decision::resumed(&source, &target, &place, &record, options)?;
-            let resumed = decision.plan.passes.iter().map(|pass| pass.num_boxes).sum();
+            let resumed = decision.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
             let journal = Journal::new(place.journal, &place.journal_name, record);
             place.clean(&journal)?;
             let array = Array::open_in(storage, name, Access::Write)?;
@@ -375,7 +375,7 @@ fn run(
     complete: &dyn Fn() -> Result<()>,
 ) -> Result<usize> {
     let passes = &decision.plan.passes;
-    let num_boxes: usize = passes.iter().map(|pass| pass.num_boxes).sum();
+    let num_boxes: usize = passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
     let bytes = usize::try_from(decision.plan.num_bytes).unwrap_or(usize::MAX);
     let done_before = passes.iter().take(record.pass).map(|pass| pass.num_boxes).sum::<usize>() + record.num_done();
     let num_bytes = bytes.saturating_mul(2 * passes.len());

@@ -51,8 +51,8 @@ impl<'a> Side<'a> {
         let bounds = |&d: &usize| {
             let projections = &plan.dimensions()[d];
             let step = projections.len().div_ceil(MOST).max(1);
-            let mut bounds: Vec<usize> =
-                projections.iter().step_by(step).map(|Projection { iopos, .. }| iopos).collect();
+            let at = |p: usize| projections.get(p).map(|projection| projection.iopos);
+            let mut bounds: Vec<usize> = (0..projections.len()).step_by(step).filter_map(at).collect();
             bounds.push(self.count[d]);
             bounds.sort_unstable();
             bounds.dedup();
@@ -164,6 +164,11 @@ impl Counters {
     }
 }
 
+/// How many boxes there are between cuts along each dimension.
+pub(super) fn num_boxes(cuts: &[Vec<usize>]) -> usize {
+    cuts.iter().map(|cuts| cuts.len().saturating_sub(1)).fold(1, usize::saturating_mul)
+}
+
 /// A pass: boxes between cuts along each dimension, in row-major order.
 pub(super) struct Pass<'a> {
     pub source: &'a Side<'a>,
@@ -203,7 +208,7 @@ const OTHER_LANE: c_int = -1;
 
 impl Pass<'_> {
     pub(super) fn num_boxes(&self) -> usize {
-        self.cuts.iter().map(|cuts| cuts.len().saturating_sub(1)).product()
+        num_boxes(self.cuts)
     }
 
     /// Does the boxes that are due. The progress function of the options is called by this thread.

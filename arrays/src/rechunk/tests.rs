@@ -79,7 +79,11 @@ fn elements_are_the_same_whatever_the_chunks_the_memory_and_the_threads() {
                         let again = Array::open_in(&to, "a/b", Access::Read)?;
                         assert_eq!(values(&again), expected, "{chunks:?} {threads} {more}");
                         assert!(done.plan.passes.iter().all(|pass| pass.memory <= least(&array, &description) + more));
-                        assert!(!objects(&to, "").iter().any(|name| name.contains(WORK)));
+                        let names = objects(&to, "");
+                        assert!(!names.iter().any(|name| name.contains(WORK)));
+                        // The first map is fill values only, so that it is not stored.
+                        let has_first = names.iter().any(|name| name == "a/b/c/0/0/0");
+                        assert_eq!(has_first, chunks != [1, 11, 13] || shards, "{names:?}");
                     }
                     Ok(())
                 })
@@ -120,8 +124,8 @@ fn two_passes_leave_nothing_behind() {
             .describe(|same| rechunk_in(&array, &to, "", &same.with_chunk_shape(&[240, 10, 10]), &options))
             .unwrap();
         assert!(values(&done.array) == expected);
-        // A quarter of the series has ...
-        assert_eq!((objects(&to, "").len(), objects(&elsewhere, "").len()), (13, 0));
+        // All series, and the metadata.
+        assert_eq!((objects(&to, "").len(), objects(&elsewhere, "").len()), (17, 0));
     }
 }
 
@@ -241,7 +245,7 @@ fn wherever_it_ends_it_is_continued() {
         let _ = ending.list("", &mut |_, _| Ok(()));
         number += 1;
     }
-    assert!(number > 80, "{number}");
+    assert!(number > 40, "{number}");
 }
 
 #[test]

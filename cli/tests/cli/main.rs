@@ -9,6 +9,7 @@ mod list_info;
 mod locate;
 mod map;
 mod plan;
+mod rechunk;
 mod usage;
 
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use nczchunk::Projection;
 use nczchunk_c::{
     array::*, array_objects::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*, context::*, copy::*,
     create::*, group::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, plan::*, progress::*,
-    projection::*, read::*, status::*, storage::*, store::*, var::*, version::*, write::*,
+    projection::*, read::*, rechunk::*, status::*, storage::*, store::*, var::*, version::*, write::*,
 };
 use nczchunk_fuzz::{Input, LARGEST_CHUNK};
 
@@ -207,6 +207,7 @@ impl World {
             7 | 8 => self.transfer(input),
             9 => self.make_storage(input, slot),
             10 => self.make_array(input, slot),
+            11 if input.byte() < 32 => self.rechunk(input),
             11 => self.use_array(input),
             12 => self.change_array(input),
             13 => self.list(input),
@@ -681,6 +682,45 @@ impl World {
                 let path = c"/dev/null/none".as_ptr();
                 check(nczchunk_array_create(path, name, description, made, context));
                 check(nczchunk_array_open(path, name, input.between(0, 2) as c_int, made, context));
+            }
+        }
+    }
+
+    /// Rechunks an array that is not too large.
+    fn rechunk(&mut self, input: &mut Input<'_>) {
+        let (array, storage) = (input.choice(&self.arrays), input.choice(&self.storages));
+        let (context, chunks, shards) = (self.context(input), small(input, 1, 4), small(input, 1, 3));
+        let shards: List<usize> = std::array::from_fn(|d| chunks[d] * shards[d]);
+        let codec = nczchunk_codec_setting { name: name(input), configuration: ptr::null() };
+        let how = input.byte();
+        let optional = |bit: u8| how >> bit & 1 == 1;
+        unsafe {
+            let var = nczchunk_array_var(array);
+            let rank = nczchunk_var_rank(var);
+            let elements = (0..rank).fold(1usize, |all, d| all.saturating_mul(nczchunk_var_dimlen(var, d)));
+            let mut options: nczchunk_rechunk_options = std::mem::zeroed();
+            options.struct_size = size_of::<nczchunk_rechunk_options>();
+            options.memory = input.choice(&[0, 1, 7 << 20, 8 << 20]);
+            if optional(0) && rank <= ENTRIES {
+                options.chunk_shape = chunks.as_ptr();
+            }
+            if optional(1) && rank <= ENTRIES {
+                options.shard_shape = shards.as_ptr();
+            }
+            if optional(2) {
+                (options.codecs, options.num_codecs) = (&raw const codec, 1);
+            }
+            options.uncompressed = usize::from(optional(3));
+            (options.format, options.endian) = (input.between(0, 4), input.between(0, 3));
+            options.temporary = if optional(4) { input.choice(&self.storages) } else { ptr::null() };
+            let mut report: nczchunk_rechunk_report = std::mem::zeroed();
+            report.struct_size = if optional(5) { size_of::<nczchunk_rechunk_report>() } else { 0 };
+            let report = or_null_mut(input, &raw mut report);
+            let options = or_null(input, &raw const options);
+            check(nczchunk_rechunk_plan(array, options, report, context));
+            if elements < MOST_BYTES {
+                check(nczchunk_rechunk_in(array, storage, name(input), options, report, context));
+                check(nczchunk_rechunk(array, c"/dev/null/none".as_ptr(), name(input), options, report, context));
             }
         }
     }

@@ -183,6 +183,22 @@ class MemoryLimits(Structure):
                 ("metadata_bytes", c_size_t)]
 
 
+class RechunkOptions(Structure):
+    """nczchunk_rechunk_options."""
+
+    _fields_ = [("struct_size", c_size_t), ("memory", c_size_t), ("chunk_shape", POINTER(c_size_t)),
+                ("shard_shape", POINTER(c_size_t)), ("codecs", POINTER(CodecSetting)), ("num_codecs", c_size_t),
+                ("uncompressed", c_size_t), ("format", c_size_t), ("endian", c_size_t), ("temporary", c_void_p)]
+
+
+class RechunkReport(Structure):
+    """nczchunk_rechunk_report."""
+
+    _fields_ = [("struct_size", c_size_t), ("num_passes", c_size_t), ("num_boxes", c_size_t),
+                ("boxes_resumed", c_size_t), ("chunks_read", c_size_t), ("bytes_read", c_size_t),
+                ("bytes_written", c_size_t), ("memory", c_size_t), ("least_memory", c_size_t)]
+
+
 class CacheStatistics(Structure):
     """nczchunk_cache_statistics."""
 
@@ -304,6 +320,9 @@ _FUNCTIONS = [
     ("list_in", c_int, [_POINTER, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
     ("list_node", c_int, [_POINTER, c_char_p, FOUND, _POINTER, _POINTER]),
     ("node_attribute_at", c_int, [POINTER(Node), c_size_t, POINTER(Attribute), _POINTER]),
+    ("rechunk", c_int, [_POINTER, c_char_p, c_char_p, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
+    ("rechunk_in", c_int, [_POINTER, _POINTER, c_char_p, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
+    ("rechunk_plan", c_int, [_POINTER, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
     ("storage_new", c_int, [POINTER(StorageCallbacks), POINTER(_POINTER), _POINTER]),
     ("storage_open", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("storage_create", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
