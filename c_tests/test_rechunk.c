@@ -12,7 +12,7 @@ static const size_t shape[3] = {TIMES, ROWS, COLUMNS}, map[3] = {1, ROWS, COLUMN
 static int32_t values[TIMES][ROWS][COLUMNS], back[TIMES][ROWS][COLUMNS];
 
 /* So little memory that half of the array fits. */
-static const size_t little = 7 << 20;
+static const size_t little = 9 << 20;
 
 /* An array in chunks of a map each. */
 static nczchunk_array *maps(nczchunk_storage *storage)

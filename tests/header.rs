@@ -86,6 +86,8 @@ const FILLED_BY_CALLERS: &[&str] = &[
     "nczchunk_memory_limits",
     "nczchunk_storage_callbacks",
     "nczchunk_description",
+    "nczchunk_rechunk_options",
+    "nczchunk_rechunk_report",
 ];
 
 #[test]

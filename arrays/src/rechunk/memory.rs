@@ -5,7 +5,7 @@ use super::pass::Side;
 use crate::grid::Access;
 
 /// What is always left for small allocations, stacks of threads, and the program's own code and data as it is used.
-const RESERVE: usize = 6 << 20;
+const RESERVE: usize = 8 << 20;
 const RESERVE_OF_THREAD: usize = 256 << 10;
 
 /// What part of the memory may be on its way in a storage with latency, each for reading and for writing.

@@ -347,8 +347,9 @@ fn remove_below(storage: &Storage, prefix: &str) -> Result<()> {
     storage.remove_empty(prefix)
 }
 
-/// Removes the files that a call which was killed has left half written.
-fn remove_unfinished(path: &Path, name: &str) {
+/// Removes the files that a call which was killed has left half written, of an array that is complete.
+#[doc(hidden)]
+pub fn remove_unfinished(path: &Path, name: &str) {
     let Ok(directory) = Directory::open(path) else { return };
     let mut left = Vec::new();
     // What cannot be listed or removed is in nobody's way.

@@ -93,7 +93,7 @@ fn elements_are_the_same_whatever_the_chunks_the_memory_and_the_threads() {
 }
 
 /// Little memory for so many maps: half of them fit.
-const LITTLE: usize = 7 << 20;
+const LITTLE: usize = 9 << 20;
 
 /// An array of maps that is so large that its series are better made in two passes.
 fn maps(storage: &Storage) -> (Array, Vec<i32>) {
@@ -167,7 +167,7 @@ fn a_call_that_was_ended_is_continued_and_does_nothing_twice() {
         let error = other.err().unwrap();
         assert!(error.to_string().contains("an unfinished rechunking"), "{error}");
         // Nor within less memory than what was begun with takes.
-        let less = RechunkOptions::default().with_memory((6 << 20) + 5000);
+        let less = RechunkOptions::default().with_memory((8 << 20) + 5000);
         let error = array
             .describe(|same| rechunk_in(&array, &to, "x/y", &same.with_chunk_shape(&[240, 10, 10]), &less))
             .err()

@@ -50,7 +50,8 @@ impl Group {
             }
             if node.is_group() {
                 match self.create(node, format, storage, name) {
-                    Err(error) if is_continued && error.kind() == ErrorKind::NotOverwritten => {}
+                    Err(error)
+                        if is_continued && matches!(error.kind(), ErrorKind::NotOverwritten | ErrorKind::Exists) => {}
                     created => created.map_err(about)?,
                 }
                 lost.compare_groups(node, &nczchunk::list(storage, name, false)?[0]);

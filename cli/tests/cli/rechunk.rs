@@ -22,8 +22,8 @@ fn an_array_gets_other_chunks() {
         (&["@/x", "--chunks", "12x9x9", "--shards", "12x90x90", "--codec", "zstd:1"], "", [12, 9, 9]),
         (&["@/x", "--chunks", "COADSX=5", "--format", "zarr2"], "", [5, 40, 5]),
         (&["@/x", "--chunks", "12,9,9", "--format", "nczarr", "--name", "a/SST"], "a/SST", [12, 9, 9]),
-        (&["@/x", "--chunks", "12,9,9", "--memory", "8M", "--temporary", "@/work"], "", [12, 9, 9]),
-        (&["@/x.zip", "--chunks", "12,9,9", "--memory", "8M"], "", [12, 9, 9]),
+        (&["@/x", "--chunks", "12,9,9", "--memory", "12M", "--temporary", "@/work"], "", [12, 9, 9]),
+        (&["@/x.zip", "--chunks", "12,9,9", "--memory", "12M"], "", [12, 9, 9]),
     ] {
         let directory = Temporary::new();
         run(&["copy", "data/coads_sst.nc", "SST", directory.join("from").to_str().unwrap(), "--chunks", "5,40,50"]);
@@ -103,9 +103,8 @@ mod linux {
 
     /// Maps of 160 KB, 64 MB in all, with a different value in each element.
     fn maps(directory: &Path, codecs: &[(&str, &str)]) -> Vec<f32> {
-        let description = Description::new(&SHAPE, ElementType::Float)
-            .with_chunk_shape(&[1, SHAPE[1], SHAPE[2]])
-            .with_codecs(codecs);
+        let description =
+            Description::new(&SHAPE, ElementType::Float).with_chunk_shape(&[1, SHAPE[1], SHAPE[2]]).with_codecs(codecs);
         let array = Array::create(directory.join("maps"), "", &description).unwrap();
         let values: Vec<f32> = (0..SHAPE.iter().product::<usize>()).map(|i| (i + 1) as f32).collect();
         array.write(&Hyperslab::all(), &values).unwrap();
@@ -141,7 +140,7 @@ mod linux {
         let values = maps(&directory, &[]);
         let (before, _) = peak_of(command().arg("--version").stdout(Stdio::piped()).spawn().unwrap());
         for (memory, options) in [
-            (12, &["--chunks", "400,10,10", "--threads", "1"][..]),
+            (14, &["--chunks", "400,10,10", "--threads", "1"][..]),
             (24, &["--chunks", "400,10,10", "--threads", "2"]),
             (24, &["--chunks", "400,10,10", "--threads", "4", "--codec", "zstd:1"]),
             (40, &["--chunks", "100,10,10", "--shards", "400,40,40", "--codec", "zstd:1", "--threads", "2"]),
@@ -165,7 +164,7 @@ mod linux {
         let directory = Temporary::new();
         let values = maps(&directory, &[]);
         let to = directory.join("series");
-        let options = ["--chunks", "400,10,10", "--memory", "12M", "--threads", "2"];
+        let options = ["--chunks", "400,10,10", "--memory", "14M", "--threads", "2"];
         let (mut killed, mut pause) = (0, 50);
         let text = loop {
             let mut child = begin(&directory, &options);
@@ -208,7 +207,7 @@ mod linux {
         let other = Array::create(directory.join("group"), "z/other", &description).unwrap();
         other.write(&Hyperslab::all(), &[1.0f32; 10]).unwrap();
         std::fs::rename(directory.join("group"), directory.join("maps")).unwrap();
-        let options = ["--chunks", "x=5", "--codec", "none", "--memory", "12M"];
+        let options = ["--chunks", "x=5", "--codec", "none", "--memory", "14M"];
         let mut child = begin(&directory, &options);
         let mark = directory.join("series/.nczchunk-rechunk-group");
         while !mark.exists() {
