@@ -848,6 +848,14 @@ int nczchunk_rechunk_plan(const nczchunk_array *source,
                           nczchunk_rechunk_report *report,
                           nczchunk_context *context);
 
+/** Initialises a nczchunk_rechunk_options that uses nothing yet. */
+#define NCZCHUNK_RECHUNK_OPTIONS_INIT \
+    {sizeof(nczchunk_rechunk_options), 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL}
+
+/** Initialises a nczchunk_rechunk_report that uses nothing yet. */
+#define NCZCHUNK_RECHUNK_REPORT_INIT \
+    {sizeof(nczchunk_rechunk_report), 0, 0, 0, 0, 0, 0, 0, 0}
+
 /* ---------------------------------------------------------------------------------------------------------------------
  * GROUPS
  *

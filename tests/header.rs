@@ -79,6 +79,7 @@ const FILLED_BY_CALLERS: &[&str] = &[
     "nczchunk_totals",
     "nczchunk_zero_copy_callbacks",
     "nczchunk_reader_callbacks",
+    "nczchunk_advise_costs",
     "nczchunk_zstd_options",
     "nczchunk_codec_callbacks",
     "nczchunk_cache_statistics",

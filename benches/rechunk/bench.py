@@ -1,5 +1,5 @@
-"""Rechunks one array with each tool, and measures each from outside: time, peak memory beyond that of the same tool with
-a tiny array, and the bytes that it reads and writes.
+"""Rechunks one array with each tool, and measures each from outside: time, peak memory beyond that of the same tool
+with a tiny array, and the bytes that it reads and writes.
 
     bench.py NCZCHUNK DIRECTORY OUTPUT [--steps N] [--memory MIB...]
 

@@ -1,7 +1,7 @@
 //! The command-line program: shows, checks, dumps and copies the arrays that the library opens.
 //!
 //! ```text
-//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ references.rs check.rs    the commands, one each
+//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ references.rs check.rs advise.rs    the commands, one each
 //!   generate.rs      a command for those who install the program
 //!
 //!   open_storage.rs  from the words of the user to an open array
@@ -23,6 +23,7 @@
 //!   interrupt.rs     the user's wish to end
 //! ```
 
+mod advise;
 mod attribute;
 mod cf;
 mod check;
@@ -90,6 +91,7 @@ enum Command {
     Rechunk(copy::Rechunk),
     References(references::References),
     Check(check::Check),
+    Advise(advise::Advise),
     #[command(hide = true)]
     Generate(generate::Generate),
 }
@@ -121,6 +123,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Rechunk(rechunk) => rechunk.run(&session),
         Command::References(references) => references.run(),
         Command::Check(check) => check.run(&session),
+        Command::Advise(advise) => advise.run(&session),
         Command::Generate(generate) => generate.run(Arguments::command()),
     }
 }

@@ -1,5 +1,5 @@
-//! `nczchunk rechunk`: an array or a whole group with other chunks, within a limit of memory, which is continued where it
-//! was ended.
+//! `nczchunk rechunk`: an array or a whole group with other chunks, within a limit of memory, which is continued where
+//! it was ended.
 
 use std::path::{Path, PathBuf};
 

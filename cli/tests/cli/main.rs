@@ -1,5 +1,6 @@
 //! Runs the program on the data of the repository, and on arrays that are made here.
 
+mod advise;
 mod check;
 mod copy;
 #[cfg(unix)]

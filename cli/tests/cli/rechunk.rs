@@ -1,5 +1,5 @@
-//! `rechunk`: other chunks, within a limit of memory that is measured from outside, and what is left when the program is
-//! killed.
+//! `rechunk`: other chunks, within a limit of memory that is measured from outside, and what is left when the program
+//! is killed.
 
 use std::path::Path;
 

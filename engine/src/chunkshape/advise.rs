@@ -78,6 +78,9 @@ pub struct Cost {
 /// How many candidates there are along a dimension.
 const CANDIDATES: usize = 48;
 
+/// How often all dimensions are looked at one after the other, where there are too many combinations.
+const SWEEPS: usize = 4;
+
 /// How many combinations of candidates are looked at.
 const COMBINATIONS: f64 = 2e6;
 
@@ -206,6 +209,26 @@ pub fn advise(
     }
     let (mut at, mut shape) = (alloc::copied(dimlens)?, alloc::copied(dimlens)?);
     at.fill(0);
+    let combinations: f64 = candidates.iter().map(|lens| lens.len() as f64).product();
+    if combinations > COMBINATIONS * 2.0 {
+        // Of so many dimensions: one dimension after the other, from all that there is.
+        for d in (0..rank).cycle().take(rank.saturating_mul(SWEEPS)) {
+            let mut cheapest = (f64::INFINITY, shape[d]);
+            for &len in &candidates[d] {
+                shape[d] = len;
+                let bytes = shape.iter().fold(typesize as f64, |bytes, len| bytes * *len as f64);
+                // What is too large costs more the larger it is.
+                let excess = (bytes / most).max(1.0);
+                let cost = mean(dimlens, typesize, &shape, patterns, costs) * excess * excess;
+                if cost < cheapest.0 {
+                    cheapest = (cost, len);
+                }
+            }
+            shape[d] = cheapest.1;
+            consider(&shape)?;
+        }
+        candidates.iter_mut().for_each(|lens| lens.truncate(1));
+    }
     'shapes: loop {
         for d in 0..rank {
             shape[d] = candidates[d][at[d]];
@@ -343,6 +366,9 @@ mod tests {
         }
         assert!(matches!(refused(&[4, 0], 4, &[one]), ErrorKind::DimensionLength(0)));
         assert_eq!(chunklens, [7, 7]);
+        // Very many dimensions.
+        let (many, mut lens) = ([3usize; 200], [0; 200]);
+        assert!(advise(&many, 4, &[Pattern { shape: &[1; 200], weight: 1.0 }], &costs, &mut lens).is_ok());
         // Elements that are larger than a chunk may be, and arrays that are smaller.
         let tiny = Costs { chunk_bytes: (1, 2), ..costs };
         assert!(advise(&[4, 4], 4, &[one], &tiny, &mut chunklens).is_ok() && chunklens == [1, 1]);

@@ -941,6 +941,24 @@ impl World {
                     let (lens, chunks) = (or_null(input, lens.as_ptr()), or_null_mut(input, chunks.as_mut_ptr()));
                     check(nczchunk_chunkshape_netcdf(rank, lens, size, target, chunks, context));
                     check(nczchunk_chunkshape_rechunkit(rank, lens, size, target, chunks, context));
+                    let weights = [1.0, input.word() as f64 / 1e3];
+                    let costs = nczchunk_advise_costs {
+                        struct_size: if input.bool() { size_of::<nczchunk_advise_costs>() } else { 0 },
+                        in_flight: target,
+                        least_bytes: size,
+                        most_bytes: target,
+                        latency: weights[1],
+                        bandwidth: 0.0,
+                        decoding: weights[1],
+                        stored: 0.0,
+                    };
+                    let costs = or_null(input, &raw const costs);
+                    let (num, mut seconds) = (input.between(0, 1), 0.0);
+                    check(nczchunk_advise(
+                        rank, lens, size, num, lens, weights.as_ptr(), costs, chunks, &raw mut seconds, context,
+                    ));
+                    let mut cost = nczchunk_advise_cost_of_read { requests: 0.0, bytes: 0.0, seconds: 0.0 };
+                    check(nczchunk_advise_cost(rank, lens, size, lens, lens, costs, &raw mut cost, context));
                 }
                 1 => {
                     let (mut size, mut padded, mut record) = (0, 0, 0);

@@ -6,6 +6,7 @@ and cfdb files.
 """
 
 from . import _c, errors
+from .advise import advise
 from .array import Array, ChunkLocation, open
 from .cache import Cache, CacheStatistics
 from .create import NewZip, create
@@ -18,8 +19,8 @@ from .references import write_references
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
-           "RechunkReport", "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group", "rechunk",
-           "rechunk_plan", "write_references"]
+           "RechunkReport", "advise", "create", "create_group", "errors", "has_codec", "list_nodes", "open",
+           "open_group", "rechunk", "rechunk_plan", "write_references"]
 
 
 def has_codec(name: str) -> bool:

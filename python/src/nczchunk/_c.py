@@ -11,7 +11,7 @@ import operator
 import os
 import pathlib
 import struct
-from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
 from threading import get_ident
 
 import numpy as np
@@ -183,6 +183,13 @@ class MemoryLimits(Structure):
                 ("metadata_bytes", c_size_t)]
 
 
+class AdviseCosts(Structure):
+    """nczchunk_advise_costs."""
+
+    _fields_ = [("struct_size", c_size_t), ("in_flight", c_size_t), ("least_bytes", c_size_t), ("most_bytes", c_size_t),
+                ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double), ("stored", c_double)]
+
+
 class RechunkOptions(Structure):
     """nczchunk_rechunk_options."""
 
@@ -271,6 +278,8 @@ LOCATED = CFUNCTYPE(c_int, c_void_p, POINTER(Located))
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
     # The name, the result, the arguments.
+    ("advise", c_int, [c_size_t, _SIZES, c_size_t, c_size_t, _SIZES, POINTER(c_double), POINTER(AdviseCosts), _SIZES,
+                       POINTER(c_double), _POINTER]),
     ("array_attribute", c_int, [_POINTER, c_char_p, POINTER(Attribute), _POINTER]),
     ("array_attribute_at", c_int, [_POINTER, c_size_t, POINTER(Attribute), _POINTER]),
     ("array_attributes_json", c_char_p, [_POINTER]),
