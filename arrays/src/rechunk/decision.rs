@@ -3,7 +3,7 @@
 use super::journal::Record;
 use super::memory::{Needs, Team};
 use super::pass::{self, Side};
-use super::plan::{self, Axis, Boxes, Choice};
+use super::plan::{self, Axis, Boxes, Choice, Fits};
 use super::{Place, RechunkOptions, RechunkPass, RechunkPlan};
 use crate::array::{Array, Description};
 use crate::chunk_list::ChunkRun;
@@ -169,8 +169,8 @@ fn two_passes(
                 let least = needs.bytes(&nothing);
                 needs.bytes(lens) <= least.saturating_add((limit.saturating_sub(least) as f64 * shrink) as usize)
             };
-            let fits: [&dyn Fn(&[usize]) -> bool; 2] = [&|lens| within(&first, lens), &|lens| within(&second, lens)];
-            let Some((one, two)) = plan::two_passes(axes, sizes, (fits[0], fits[1])) else { break };
+            let fits: [Fits<'_>; 2] = [&|lens| within(&first, lens), &|lens| within(&second, lens)];
+            let Some((one, two)) = plan::two_passes(axes, sizes, fits) else { break };
             let (cuts_one, cuts_two) = (cuts(|axis| &axis.source, &one), cuts(|axis| &axis.target, &two));
             let array = temporary(place, target, &cuts_one, &cuts_two)?;
             let between = Side::all(array.variable(), array.store(), Access::Write);

@@ -1,14 +1,15 @@
 //! What is done of a rechunking, as an object beside the chunks of the new array: so a call that was ended, in whatever
 //! way, is continued by the next.
 //!
-//! The new array exists once its metadata are written, which is done last. Until then the journal marks its place. The
-//! journal says of what the array is made, in which boxes, and which of them are done. It is written again after each
+//! The new array exists once its metadata are written, which is done last. The journal says of what the array is made,
+//! in which boxes, and which of them are done. It is written again after each
 //! box, unless that took more than a hundredth of the time since: then it waits. So what is done again after a kill is
 //! what was done in the last moments.
 //!
-//! Two processes may work on the same array: each does all boxes, or continues where the other was. The one that is
-//! first says so in the journal before it removes the temporary array; the other finds that out between reading a box
-//! and writing it, and ends.
+//! Two processes may work on the same array: each does all boxes, or continues where the other was. Whoever begins with
+//! an array puts a mark beside the journal, and nobody does so again. Whoever completes the array removes the mark
+//! before the temporary array. The other finds between reading a box and writing it that the mark is gone, and ends: if
+//! it is there, what was read was there, too.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -36,8 +37,6 @@ pub(super) struct Record {
     pub pass: usize,
     /// The boxes of it that are done, as bits.
     pub done: Vec<u8>,
-    /// Whether all is done, and nothing is left but to remove what is temporary.
-    pub is_complete: bool,
 }
 
 impl Record {
@@ -45,7 +44,7 @@ impl Record {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let id = format!("{}.{}.{}", time.as_nanos(), std::process::id(), NUMBER.fetch_add(1, Relaxed));
-        Record { id, of, passes, pass: 0, done: Vec::new(), is_complete: false }
+        Record { id, of, passes, pass: 0, done: Vec::new() }
     }
 
     /// Begins with a pass of so many boxes.
@@ -85,7 +84,6 @@ impl Record {
             ("passes", Value::List(passes)),
             ("pass", Value::number(self.pass)?),
             ("done", Value::text(&done)?),
-            ("is_complete", Value::Bool(self.is_complete)),
         ])?)
     }
 
@@ -107,8 +105,7 @@ impl Record {
             let byte = std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
             done.push(byte.ok_or_else(|| root.malformed("\"done\" must be hexadecimal digits"))?);
         }
-        let is_complete = root.require("is_complete")?.value().as_bool().unwrap_or_default();
-        Ok(Record { id: text("id")?, of: text("of")?, passes, pass: root.require("pass")?.usize()?, done, is_complete })
+        Ok(Record { id: text("id")?, of: text("of")?, passes, pass: root.require("pass")?.usize()?, done })
     }
 
     /// The journal that a storage has by this name, if it has one.
@@ -122,13 +119,25 @@ impl Record {
 pub(super) struct Journal<'s> {
     storage: Option<&'s Storage>,
     name: &'s str,
+    mark: &'s str,
     /// The record, when it was written last, and how long that took.
     state: Mutex<(Record, Option<(Instant, Duration)>)>,
 }
 
 impl<'s> Journal<'s> {
-    pub(super) fn new(storage: Option<&'s Storage>, name: &'s str, record: Record) -> Self {
-        Journal { storage, name, state: Mutex::new((record, None)) }
+    pub(super) fn new(storage: Option<&'s Storage>, [name, mark]: [&'s str; 2], record: Record) -> Self {
+        Journal { storage, name, mark, state: Mutex::new((record, None)) }
+    }
+
+    /// Marks the place of an array that nobody has begun with.
+    pub(super) fn mark(&self) -> Result<()> {
+        let Some(storage) = self.storage else { return Ok(()) };
+        storage.write(self.mark, self.with(|record| record.id.clone()).as_bytes())
+    }
+
+    /// Removes the mark: the array is complete.
+    pub(super) fn unmark(&self) -> Result<()> {
+        self.storage.map_or(Ok(()), |storage| storage.remove(self.mark))
     }
 
     /// Changes the record, and writes it.
@@ -164,12 +173,9 @@ impl Ledger for Journal<'_> {
 
     fn check(&self) -> Result<()> {
         let Some(storage) = self.storage else { return Ok(()) };
-        let now = Record::read(storage, self.name)?;
-        let id = self.with(|record| record.id.clone());
-        match now {
-            Some(now) if now.id == id && !now.is_complete => Ok(()),
-            _ => Err(Error::from(ErrorKind::Conflict).in_object(self.name)),
-        }
+        let now = read_whole(&**storage, self.mark, LONGEST)?;
+        let is_same = self.with(|record| now.as_deref() == Some(record.id.as_bytes()));
+        if is_same { Ok(()) } else { Err(Error::from(ErrorKind::Conflict).in_object(self.mark)) }
     }
 
     fn done(&self, number: usize) -> Result<()> {
@@ -195,9 +201,8 @@ mod tests {
         assert_eq!(Record::read(&storage, "a/journal").unwrap(), None);
         let mut record = Record::new("this to \"that\"".to_owned(), vec![vec![1, 2], vec![3, 4]]);
         record.begin(1, 19).unwrap();
-        let journal = Journal::new(Some(&storage), "a/journal", record);
+        let journal = Journal::new(Some(&storage), ["a/journal", "a/mark"], record);
         journal.change(|_| Ok(())).unwrap();
-        journal.check().unwrap();
         for number in [0, 7, 8, 18] {
             journal.done(number).unwrap();
             assert!(!journal.is_due(number) && journal.is_due(number + 1 + usize::from(number == 7)));
@@ -217,21 +222,23 @@ mod tests {
     #[test]
     fn who_is_late_ends() {
         let storage = Storage::new(Memory::new()).unwrap();
+        let names = ["journal", "mark"];
         let record = Record::new("x".to_owned(), vec![vec![1]]);
-        let (one, other) =
-            (Journal::new(Some(&storage), "journal", record.clone()), Journal::new(Some(&storage), "journal", record));
+        let one = Journal::new(Some(&storage), names, record.clone());
+        let other = Journal::new(Some(&storage), names, record);
+        assert_eq!(other.check().unwrap_err().kind(), ErrorKind::Conflict);
+        one.mark().unwrap();
         one.change(|record| record.begin(0, 1)).unwrap();
         other.check().unwrap();
-        one.change(|record| {
-            record.is_complete = true;
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(other.check().unwrap_err().kind(), ErrorKind::Conflict);
+        one.unmark().unwrap();
         one.remove().unwrap();
+        // It may write the journal once more, but that is no mark.
+        other.done(0).unwrap();
         assert_eq!(other.check().unwrap_err().kind(), ErrorKind::Conflict);
-        Journal::new(Some(&storage), "journal", Record::new("x".to_owned(), vec![vec![1]])).change(|_| Ok(())).unwrap();
+        // Nor is that of a later call.
+        Journal::new(Some(&storage), names, Record::new("x".to_owned(), vec![vec![1]])).mark().unwrap();
         assert_eq!(other.check().unwrap_err().kind(), ErrorKind::Conflict);
+        Journal::new(None, names, Record::new(String::new(), Vec::new())).check().unwrap();
     }
 
     #[test]

@@ -199,12 +199,11 @@ pub fn rechunk_in(
                                  make the same call as before to continue it, or remove it";
             return Err(Error::from(ErrorKind::Argument(OTHER)).in_object(shown(name)));
         }
-        Some(record) if record.is_complete || new.is_written(storage, name)? => {
+        Some(record) if new.is_written(storage, name)? => {
             // It was ended when nothing was left to do but this.
             let decision = Decision::resumed(&source, &target, &place, &record, options)?;
             let resumed = decision.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
-            let journal = Journal::new(place.journal, &place.journal_name, record);
-            place.clean(&journal)?;
+            place.clean(&place.journal(record))?;
             let array = Array::open_in(storage, name, Access::Write)?;
             return Ok(Rechunked { array, plan: decision.plan, boxes_resumed: resumed });
         }
@@ -214,8 +213,15 @@ pub fn rechunk_in(
         }
         None => {
             let decision = Decision::new(&source, &target, &place, options)?;
+            // A call that was ended at once has left the mark alone.
+            if let Some(storage) = place.journal {
+                storage.remove(&place.mark)?;
+                storage.remove_empty(&place.work)?;
+            }
             new.make_room(storage, name)?;
-            (Record::new(of, decision.chunks.clone()), decision)
+            let record = Record::new(of, decision.chunks.clone());
+            place.journal(record.clone()).mark()?;
+            (record, decision)
         }
     };
     let resumed = run(&source, &target, &place, record, &decision, options, &|| new.write(storage, name))?;
@@ -298,6 +304,7 @@ struct Place<'a> {
     /// `None` where objects cannot be replaced: then nothing is continued.
     journal: Option<&'a Storage>,
     journal_name: Name,
+    mark: Name,
     /// `None` where nothing can be removed any more.
     temporary: Option<&'a Storage>,
     work: Name,
@@ -306,21 +313,21 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn new(storage: &'a Storage, name: &str, options: &RechunkOptions<'a>) -> Result<Self> {
         let below = if name.is_empty() { "" } else { "/" };
-        let (journal_name, work) = (
-            Name::of(format_args!("{name}{below}{WORK}/journal.json"))?,
-            Name::of(format_args!("{name}{below}{WORK}"))?,
-        );
+        let work = Name::of(format_args!("{name}{below}{WORK}"))?;
+        let journal_name = Name::of(format_args!("{}/journal.json", &*work))?;
+        let mark = Name::of(format_args!("{}/mark", &*work))?;
         let journal = Some(storage).filter(|storage| !storage.is_archive());
         let temporary = options.temporary.or(journal);
-        Ok(Place { journal, journal_name, temporary, work })
+        Ok(Place { journal, journal_name, mark, temporary, work })
+    }
+
+    fn journal(&self, record: Record) -> Journal<'_> {
+        Journal::new(self.journal, [&self.journal_name, &self.mark], record)
     }
 
     /// Removes the temporary array and the journal, in an order in which nobody is misled.
     fn clean(&self, journal: &Journal<'_>) -> Result<()> {
-        journal.change(|record| {
-            record.is_complete = true;
-            Ok(())
-        })?;
+        journal.unmark()?;
         if let Some(storage) = self.temporary {
             remove_below(storage, &format!("{}/chunks", &*self.work))?;
         }
@@ -387,7 +394,7 @@ fn run(
         num_bytes,
     };
     let first = record.pass;
-    let journal = Journal::new(place.journal, &place.journal_name, record);
+    let journal = place.journal(record);
     for pass in first..passes.len() {
         let cuts = &decision.cuts[pass];
         journal.change(|record| record.begin(pass, passes[pass].num_boxes))?;
@@ -407,8 +414,10 @@ fn run(
         let running = Pass { source: from, target: to, cuts, team, bytes_in_flight, counters: &counters };
         let done = running.run(options.transfer, &journal);
         if let Err(error) = done {
-            // Whoever goes on finds all that is done.
-            journal.change(|_| Ok(()))?;
+            // Whoever goes on finds all that is done, unless another has done it all.
+            if error.kind() != ErrorKind::Conflict {
+                journal.change(|_| Ok(()))?;
+            }
             return Err(error);
         }
         source.store.free_memory();
@@ -417,6 +426,7 @@ fn run(
     journal.check()?;
     complete()?;
     place.clean(&journal)?;
+    target.store.free_memory();
     // There is nothing left that the answer could end.
     counters.bytes.store(num_bytes, Relaxed);
     let _ = counters.ask(options.transfer);

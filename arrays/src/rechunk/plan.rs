@@ -29,6 +29,9 @@ const TRIED: usize = 512;
 /// How many lengths of boxes are kept along a dimension.
 const KEPT: usize = 96;
 
+/// Whether boxes of these lengths fit the memory.
+pub(super) type Fits<'f> = &'f dyn Fn(&[usize]) -> bool;
+
 /// One dimension: where chunks begin, and where the last one ends, in elements of the new array. Chunks of the source
 /// that no element is selected of are left out.
 #[derive(Debug, Clone)]
@@ -129,7 +132,7 @@ struct Search<'s> {
     /// What is counted of a choice, and what one of the product costs.
     count: &'s dyn Fn(usize, &Choice) -> usize,
     each: f64,
-    fits: &'s dyn Fn(&[usize]) -> bool,
+    fits: Fits<'s>,
     best: Option<(f64, Vec<Choice>)>,
     picked: Vec<Choice>,
 }
@@ -168,7 +171,7 @@ fn search(
     dimensions: &[Vec<Choice>],
     count: &dyn Fn(usize, &Choice) -> usize,
     each: f64,
-    fits: &dyn Fn(&[usize]) -> bool,
+    fits: Fits<'_>,
 ) -> Option<Boxes> {
     let mut search = Search { dimensions, count, each, fits, best: None, picked: Vec::new() };
     search.go(0, 1.0, 1.0);
@@ -176,7 +179,7 @@ fn search(
 }
 
 /// The boxes of a single pass, if any fit: those for which least is read. A source chunk has so many bytes.
-pub(super) fn one_pass(axes: &[Axis], chunk_bytes: usize, fits: &dyn Fn(&[usize]) -> bool) -> Option<Boxes> {
+pub(super) fn one_pass(axes: &[Axis], chunk_bytes: usize, fits: Fits<'_>) -> Option<Boxes> {
     let dimensions: Vec<Vec<Choice>> = axes.iter().map(|axis| choices(&axis.target, &axis.source)).collect();
     search(&dimensions, &|_, choice| choice.reads, chunk_bytes as f64 + REQUEST, fits)
 }
@@ -186,14 +189,13 @@ pub(super) fn one_pass(axes: &[Axis], chunk_bytes: usize, fits: &dyn Fn(&[usize]
 pub(super) fn two_passes(
     axes: &[Axis],
     (bytes, chunk_bytes): (usize, usize),
-    fits: (&dyn Fn(&[usize]) -> bool, &dyn Fn(&[usize]) -> bool),
+    fits: [Fits<'_>; 2],
 ) -> Option<(Boxes, Boxes)> {
     let all = |bounds: fn(&Axis) -> &[usize]| -> Vec<Vec<Choice>> {
         axes.iter().map(|axis| choices(bounds(axis), bounds(axis))).collect()
     };
     let bounds: [fn(&Axis) -> &[usize]; 2] = [|axis| &axis.source, |axis| &axis.target];
     let dimensions = bounds.map(all);
-    let fits = [fits.0, fits.1];
     // The boxes of one pass for those of the other: each chunk of the temporary array is written and read.
     let against = |pass: usize, others: &[Choice]| -> Option<Boxes> {
         let (of, other) = (bounds[pass], bounds[1 - pass]);
@@ -337,7 +339,7 @@ mod tests {
     fn two_passes_read_each_chunk_once() {
         let axes = axes(&[365, 721, 1440], &[1, 721, 1440], &[365, 24, 24]);
         let fits = |lens: &[usize]| lens.iter().product::<usize>() * 4 <= 64 << 20;
-        let (one, two) = two_passes(&axes, (365 * 721 * 1440 * 4, 721 * 1440 * 4), (&fits, &fits)).unwrap();
+        let (one, two) = two_passes(&axes, (365 * 721 * 1440 * 4, 721 * 1440 * 4), [&fits, &fits]).unwrap();
         let chunks = num_temporary(&axes, &one.choices, &two.choices);
         // Boxes of 16 maps, and of series of 1/24 of the map: there cannot be fewer than 23 x 24 chunks.
         assert!((23.0 * 23.0..23.0 * 40.0).contains(&chunks), "{chunks} {one:?} {two:?}");
@@ -347,7 +349,7 @@ mod tests {
         }
         let single = one_pass(&axes, 721 * 1440 * 4, &fits).unwrap();
         assert!(two.cost < single.cost);
-        assert!(two_passes(&axes, (1, 1), (&|_| false, &fits)).is_none());
+        assert!(two_passes(&axes, (1, 1), [&|_| false, &fits]).is_none());
     }
 
     #[test]
@@ -366,7 +368,7 @@ mod tests {
         let fits = |lens: &[usize]| lens.iter().product::<usize>() <= 100 << 20;
         let begun = std::time::Instant::now();
         assert!(one_pass(&axes, 24 * 300 * 500 * 4, &fits).is_some());
-        assert!(two_passes(&axes, (100_000 * 300 * 500 * 4, 24 * 300 * 500 * 4), (&fits, &fits)).is_some());
+        assert!(two_passes(&axes, (100_000 * 300 * 500 * 4, 24 * 300 * 500 * 4), [&fits, &fits]).is_some());
         assert!(cfg!(miri) || begun.elapsed().as_secs() < 10);
     }
 }
