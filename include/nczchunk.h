@@ -1847,10 +1847,69 @@ int nczchunk_key_cfdb(const char *var,
                       nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * CHUNK SHAPES: THE DEFAULTS OF OTHER LIBRARIES
+ * CHUNK SHAPES: ADVICE, AND THE DEFAULTS OF OTHER LIBRARIES
  *
- * Compute the chunk lengths that netCDF-C and rechunkit choose for a variable by default.
+ * Compute the chunk lengths that cost least for the ways in which an array is read, and those that netCDF-C and
+ * rechunkit choose for a variable by default.
  */
+
+/**
+ * What reading costs, for nczchunk_advise: a read takes latency times its requests divided by in_flight, the stored
+ * bytes divided by bandwidth, and the decoded bytes divided by decoding. Set struct_size. A field that is 0 has its
+ * default.
+ */
+typedef struct nczchunk_advise_costs {
+    /**
+     * sizeof(nczchunk_advise_costs).
+     */
+    size_t struct_size;
+    /**
+     * The number of requests that are on their way at the same time. 0 for 1.
+     */
+    size_t in_flight;
+    /**
+     * The fewest bytes of a chunk, decoded. 0 for 64 KiB. Arrays that are smaller have smaller chunks.
+     */
+    size_t least_bytes;
+    /**
+     * The most bytes of a chunk, decoded. 0 for 64 MiB.
+     */
+    size_t most_bytes;
+    /**
+     * How long a request takes until its first byte is there, in seconds. 0 for 0.0001.
+     */
+    double latency;
+    /**
+     * How many bytes a second arrive. 0 for 1e9.
+     */
+    double bandwidth;
+    /**
+     * How many decoded bytes a second the codecs give, with all threads together. 0 for 1e9.
+     */
+    double decoding;
+    /**
+     * How many bytes are stored for a decoded byte. 0 for 0.5.
+     */
+    double stored;
+} nczchunk_advise_costs;
+
+/**
+ * What a read of a pattern costs with a chunk shape, on average over all places. The structure will not change.
+ */
+typedef struct nczchunk_advise_cost_of_read {
+    /**
+     * Requests, which are the chunks that are touched.
+     */
+    double requests;
+    /**
+     * Decoded bytes of these chunks.
+     */
+    double bytes;
+    /**
+     * Seconds.
+     */
+    double seconds;
+} nczchunk_advise_cost_of_read;
 
 /**
  * Computes the chunk lengths that netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them. All fixed
@@ -1889,6 +1948,54 @@ int nczchunk_chunkshape_rechunkit(size_t rank,
                                   size_t target_bytes,
                                   size_t *chunklens,
                                   nczchunk_context *context);
+
+/**
+ * Computes the chunk lengths that cost least for the ways in which an array is read. A pattern is a box that is read
+ * at any place of the array, all places being equally likely; its weight says how often, compared with the others.
+ *
+ * dimlens has rank entries, none 0. typesize is the size of an element in bytes. patterns has num_patterns times rank
+ * entries: for each pattern the lengths of its box, of which those beyond the dimension stand for all of it. weights
+ * has num_patterns positive numbers. costs is NULL for all defaults. chunklens receives rank lengths, and must not
+ * overlap dimlens. seconds receives the mean cost of a read (NULL: not wanted).
+ *
+ * Looks at chunks that cut each dimension into equal parts or into powers of 2, and at those that
+ * nczchunk_chunkshape_netcdf and nczchunk_chunkshape_rechunkit give.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; typesize 0 or above 4 GiB - 1; no pattern; a length of 0 in a pattern; a
+ * weight that is not positive; a negative number in costs), NCZCHUNK_EDIMSIZE (a length of 0), NCZCHUNK_EMAXDIMS (rank
+ * above NCZCHUNK_MAX_RANK), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_advise(size_t rank,
+                    const size_t *dimlens,
+                    size_t typesize,
+                    size_t num_patterns,
+                    const size_t *patterns,
+                    const double *weights,
+                    const nczchunk_advise_costs *costs,
+                    size_t *chunklens,
+                    double *seconds,
+                    nczchunk_context *context);
+
+/**
+ * Computes what a read costs with a chunk shape: see nczchunk_advise. pattern and chunklens have rank entries, and
+ * cost receives the result.
+ *
+ * Errors: those of nczchunk_advise.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_advise_cost(size_t rank,
+                         const size_t *dimlens,
+                         size_t typesize,
+                         const size_t *chunklens,
+                         const size_t *pattern,
+                         const nczchunk_advise_costs *costs,
+                         nczchunk_advise_cost_of_read *cost,
+                         nczchunk_context *context);
+
+/** Initialises a nczchunk_advise_costs that uses nothing yet. */
+#define NCZCHUNK_ADVISE_COSTS_INIT \
+    {sizeof(nczchunk_advise_costs), 0, 0, 0, 0, 0, 0, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * CLASSIC FILES: THE OFFSET OF A VALUE

@@ -699,6 +699,178 @@ int nczchunk_array_remove_attribute(nczchunk_array *array,
      0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL}
 
 /* ---------------------------------------------------------------------------------------------------------------------
+ * RECHUNKING AN ARRAY
+ *
+ * Make an array with other chunks of an array that you have opened, within a limit of memory:
+ *
+ *     const size_t series[3] = {365, 24, 24};
+ *     nczchunk_rechunk_options options = NCZCHUNK_RECHUNK_OPTIONS_INIT;
+ *
+ *     options.memory = 256 << 20;
+ *     options.chunk_shape = series;
+ *     int status = nczchunk_rechunk(maps, "series.zarr", NULL, &options, NULL, context);
+ *
+ * Set threads and a progress callback in the context. Progress counts as chunks the boxes in which the array is read
+ * and written, and as bytes those that are read and those that are written.
+ */
+
+/**
+ * How an array is rechunked. Set struct_size. A field that is 0 or NULL has its default. The pointers need to be valid
+ * only during the call.
+ */
+typedef struct nczchunk_rechunk_options {
+    /**
+     * sizeof(nczchunk_rechunk_options).
+     */
+    size_t struct_size;
+    /**
+     * The most bytes of memory that the call takes, in addition to what the program has. Storages that keep in memory
+     * what is written to them, and clients of networks, are not counted. 0 for 256 MiB.
+     */
+    size_t memory;
+    /**
+     * The lengths of a chunk of the new array, one for each dimension of the source. NULL for those of a Zarr array,
+     * and for netCDF-C's choice of any other.
+     */
+    const size_t *chunk_shape;
+    /**
+     * The lengths of a shard, for Zarr v3: multiples of chunk_shape. NULL for no shards or, without chunk_shape, for
+     * those of the source.
+     */
+    const size_t *shard_shape;
+    /**
+     * The codecs, in the order of encoding. NULL for those of a Zarr array, and for zstd of any other.
+     */
+    const nczchunk_codec_setting *codecs;
+    /**
+     * The number of codecs.
+     */
+    size_t num_codecs;
+    /**
+     * 1 to store chunks uncompressed, without codecs.
+     */
+    size_t uncompressed;
+    /**
+     * NCZCHUNK_ZARR_V3, NCZCHUNK_ZARR_V2 or NCZCHUNK_NCZARR. 0 for Zarr v3.
+     */
+    size_t format;
+    /**
+     * The byte order of the stored data: NCZCHUNK_ENDIAN_LITTLE or NCZCHUNK_ENDIAN_BIG. 0 for this machine's.
+     */
+    size_t endian;
+    /**
+     * A storage for the temporary array, such as a local disk. NULL for the storage of the new array.
+     */
+    const nczchunk_storage *temporary;
+} nczchunk_rechunk_options;
+
+/**
+ * How an array is or was rechunked. Set struct_size; the library sets the other fields.
+ */
+typedef struct nczchunk_rechunk_report {
+    /**
+     * sizeof(nczchunk_rechunk_report).
+     */
+    size_t struct_size;
+    /**
+     * How often the elements are written: 1, or 2 with a temporary array; 0 for an array without elements.
+     */
+    size_t num_passes;
+    /**
+     * In how many boxes they are read and written, in all passes.
+     */
+    size_t num_boxes;
+    /**
+     * How many of these an earlier call had done.
+     */
+    size_t boxes_resumed;
+    /**
+     * How many chunks are read in all passes, each as often as it is.
+     */
+    size_t chunks_read;
+    /**
+     * The bytes of these chunks when they are decoded; SIZE_MAX for more.
+     */
+    size_t bytes_read;
+    /**
+     * The bytes that are written in all passes, before they are encoded; SIZE_MAX for more.
+     */
+    size_t bytes_written;
+    /**
+     * The most bytes of memory that it takes.
+     */
+    size_t memory;
+    /**
+     * The least memory that would do.
+     */
+    size_t least_memory;
+} nczchunk_rechunk_report;
+
+/**
+ * Writes the elements of an array to a new array with other chunks, codecs or another format, within a limit of
+ * memory. path and name are those of nczchunk_array_create. The new array has the source's shape, element type, fill
+ * value, names of dimensions and attributes.
+ *
+ * The elements are read and written in boxes, so that each chunk of the new array is written once. If chunks of the
+ * source would have to be read so often that it is better, two passes are made through a temporary array, which is
+ * below the new one and is removed afterwards. It takes the disk space of all elements without codecs.
+ *
+ * The new array exists once it is complete. A call that was ended in the middle, by an error, the progress callback or
+ * a kill, leaves what is done, and the same call continues there, as long as the source is unchanged. To give up,
+ * remove the directory.
+ *
+ * report may be NULL. If the memory is too little, the call fails with NCZCHUNK_ENOMEM; then report and the message
+ * of the context say how much is enough, and the other fields of report are 0.
+ *
+ * Errors: NCZCHUNK_ENOMEM, NCZCHUNK_EINVAL (a NULL argument; an inconsistent option; an unfinished rechunking of
+ * another array is there), NCZCHUNK_EEXIST (an array or something else is there), NCZCHUNK_ENOTBUILT (variable-length
+ * strings; the format does not support the options), EAGAIN (another process has completed the array meanwhile), the
+ * status of the progress callback, and those of nczchunk_array_create, of reading and of writing.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_rechunk(const nczchunk_array *source,
+                     const char *path,
+                     const char *name,
+                     const nczchunk_rechunk_options *options,
+                     nczchunk_rechunk_report *report,
+                     nczchunk_context *context);
+
+/**
+ * Rechunks an array to a storage: see nczchunk_rechunk. In a new zip file nothing is continued, and a temporary array
+ * needs another storage.
+ *
+ * Errors: those of nczchunk_rechunk, and the status that a callback of the storage returned.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_rechunk_in(const nczchunk_array *source,
+                        const nczchunk_storage *storage,
+                        const char *name,
+                        const nczchunk_rechunk_options *options,
+                        nczchunk_rechunk_report *report,
+                        nczchunk_context *context);
+
+/**
+ * Reports how nczchunk_rechunk would rechunk an array, with as many threads as the context has. Nothing is read or
+ * written.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; an inconsistent option), NCZCHUNK_ENOMEM (as nczchunk_rechunk), and those
+ * of nczchunk_array_create that are about the options.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_rechunk_plan(const nczchunk_array *source,
+                          const nczchunk_rechunk_options *options,
+                          nczchunk_rechunk_report *report,
+                          nczchunk_context *context);
+
+/** Initialises a nczchunk_rechunk_options that uses nothing yet. */
+#define NCZCHUNK_RECHUNK_OPTIONS_INIT \
+    {sizeof(nczchunk_rechunk_options), 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL}
+
+/** Initialises a nczchunk_rechunk_report that uses nothing yet. */
+#define NCZCHUNK_RECHUNK_REPORT_INIT \
+    {sizeof(nczchunk_rechunk_report), 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* ---------------------------------------------------------------------------------------------------------------------
  * GROUPS
  *
  * Groups hold arrays and other groups, and have attributes. nczchunk_array_create creates the groups that an array

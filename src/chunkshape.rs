@@ -1,15 +1,18 @@
-//! # Chunk shapes: the defaults of other libraries
+//! # Chunk shapes: advice, and the defaults of other libraries
 //!
-//! Compute the chunk lengths that netCDF-C and rechunkit choose for a variable by default.
+//! Compute the chunk lengths that cost least for the ways in which an array is read, and those that netCDF-C and
+//! rechunkit choose for a variable by default.
 
 use std::ffi::c_int;
 
 use super::context::report;
+use super::growing::{Growing, assert_can_grow, read_growing};
 use super::objects::nczchunk_context;
-use super::pointers::{required, required_mut};
-use nczchunk_engine::chunkshape::{self, NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES};
+use super::pointers::{handle_mut, required, required_mut};
+use nczchunk_engine::alloc;
+use nczchunk_engine::chunkshape::{self, Costs, NETCDF_TARGET_BYTES, Pattern, RECHUNKIT_TARGET_BYTES};
 use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::Result;
+use nczchunk_engine::error::{ErrorKind, Result};
 
 /// Computes the chunk lengths that netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them. All fixed
 /// dimensions are shortened by the same factor, unlimited ones to 1.
@@ -81,4 +84,158 @@ unsafe fn lengths<'a>(
 
 fn or_default(target_bytes: usize, default: usize) -> usize {
     if target_bytes == 0 { default } else { target_bytes }
+}
+
+/// What reading costs, for nczchunk_advise: a read takes latency times its requests divided by in_flight, the stored
+/// bytes divided by bandwidth, and the decoded bytes divided by decoding. Set struct_size. A field that is 0 has its
+/// default.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_advise_costs {
+    /// sizeof(nczchunk_advise_costs).
+    pub struct_size: usize,
+    /// The number of requests that are on their way at the same time. 0 for 1.
+    pub in_flight: usize,
+    /// The fewest bytes of a chunk, decoded. 0 for 64 KiB. Arrays that are smaller have smaller chunks.
+    pub least_bytes: usize,
+    /// The most bytes of a chunk, decoded. 0 for 64 MiB.
+    pub most_bytes: usize,
+    /// How long a request takes until its first byte is there, in seconds. 0 for 0.0001.
+    pub latency: f64,
+    /// How many bytes a second arrive. 0 for 1e9.
+    pub bandwidth: f64,
+    /// How many decoded bytes a second the codecs give, with all threads together. 0 for 1e9.
+    pub decoding: f64,
+    /// How many bytes are stored for a decoded byte. 0 for 0.5.
+    pub stored: f64,
+}
+assert_can_grow!(nczchunk_advise_costs, stored: f64);
+// SAFETY: a structure of C with words and numbers only, the first of which is its size; all of them may be 0, and there
+// is no padding at its end.
+unsafe impl Growing for nczchunk_advise_costs {}
+
+/// What a read of a pattern costs with a chunk shape, on average over all places. The structure will not change.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_advise_cost_of_read {
+    /// Requests, which are the chunks that are touched.
+    pub requests: f64,
+    /// Decoded bytes of these chunks.
+    pub bytes: f64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// Computes the chunk lengths that cost least for the ways in which an array is read. A pattern is a box that is read
+/// at any place of the array, all places being equally likely; its weight says how often, compared with the others.
+///
+/// dimlens has rank entries, none 0. typesize is the size of an element in bytes. patterns has num_patterns times rank
+/// entries: for each pattern the lengths of its box, of which those beyond the dimension stand for all of it. weights
+/// has num_patterns positive numbers. costs is NULL for all defaults. chunklens receives rank lengths, and must not
+/// overlap dimlens. seconds receives the mean cost of a read (NULL: not wanted).
+///
+/// Looks at chunks that cut each dimension into equal parts or into powers of 2, and at those that
+/// nczchunk_chunkshape_netcdf and nczchunk_chunkshape_rechunkit give.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; typesize 0 or above 4 GiB - 1; no pattern; a length of 0 in a pattern; a
+/// weight that is not positive; a negative number in costs), NCZCHUNK_EDIMSIZE (a length of 0), NCZCHUNK_EMAXDIMS (rank
+/// above NCZCHUNK_MAX_RANK), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_advise(
+    rank: usize,
+    dimlens: *const usize,
+    typesize: usize,
+    num_patterns: usize,
+    patterns: *const usize,
+    weights: *const f64,
+    costs: *const nczchunk_advise_costs,
+    chunklens: *mut usize,
+    seconds: *mut f64,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let answer = || {
+        // SAFETY: the header's general promise, and the lists do not overlap, as documented.
+        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+        let num = num_patterns.checked_mul(rank).ok_or(ErrorKind::Argument("there are too many patterns"))?;
+        // SAFETY: as above.
+        let (patterns, weights) = unsafe {
+            (required(patterns, num, "patterns is NULL")?, required(weights, num_patterns, "weights is NULL")?)
+        };
+        let mut list = Vec::new();
+        for (i, &weight) in weights.iter().enumerate() {
+            alloc::push(&mut list, Pattern { shape: &patterns[i * rank..][..rank], weight })?;
+        }
+        // SAFETY: costs is NULL or a structure of the size that it says.
+        let mean = chunkshape::advise(dimlens, typesize, &list, &unsafe { read_costs(costs) }?, chunklens)?;
+        // SAFETY: seconds is NULL or a place for a number.
+        if let Some(seconds) = unsafe { seconds.as_mut() } {
+            *seconds = mean;
+        }
+        Ok(())
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
+}
+
+/// Computes what a read costs with a chunk shape: see nczchunk_advise. pattern and chunklens have rank entries, and
+/// cost receives the result.
+///
+/// Errors: those of nczchunk_advise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_advise_cost(
+    rank: usize,
+    dimlens: *const usize,
+    typesize: usize,
+    chunklens: *const usize,
+    pattern: *const usize,
+    costs: *const nczchunk_advise_costs,
+    cost: *mut nczchunk_advise_cost_of_read,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let answer = || {
+        check_rank(rank)?;
+        // SAFETY: the header's general promise.
+        let (dimlens, chunklens, shape) = unsafe {
+            (
+                required(dimlens, rank, "dimlens is NULL")?,
+                required(chunklens, rank, "chunklens is NULL")?,
+                required(pattern, rank, "pattern is NULL")?,
+            )
+        };
+        // SAFETY: costs is NULL or a structure of the size that it says, and cost is NULL or a place for one.
+        let (costs, to) = unsafe { (read_costs(costs)?, handle_mut(cost, "cost is NULL")?) };
+        let found = chunkshape::cost(dimlens, typesize, chunklens, &Pattern { shape, weight: 1.0 }, &costs)?;
+        *to = nczchunk_advise_cost_of_read { requests: found.requests, bytes: found.bytes, seconds: found.seconds };
+        Ok(())
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
+}
+
+/// # Safety
+/// The pointer is NULL or points to a structure of the size that it says.
+unsafe fn read_costs(costs: *const nczchunk_advise_costs) -> Result<Costs> {
+    let mut to = Costs::default();
+    if costs.is_null() {
+        return Ok(to);
+    }
+    // SAFETY: the caller's promise.
+    let from = unsafe { read_growing(costs) }?;
+    for (number, to) in [
+        (from.latency, &mut to.latency),
+        (from.bandwidth, &mut to.bandwidth),
+        (from.decoding, &mut to.decoding),
+        (from.stored, &mut to.stored),
+    ] {
+        if !(number >= 0.0 && number.is_finite()) {
+            return Err(ErrorKind::Argument("a number in costs is negative or not finite").into());
+        }
+        if number > 0.0 {
+            *to = number;
+        }
+    }
+    to.in_flight = or_default(from.in_flight, to.in_flight);
+    let (least, most) = to.chunk_bytes;
+    to.chunk_bytes = (or_default(from.least_bytes, least), or_default(from.most_bytes, most));
+    Ok(to)
 }

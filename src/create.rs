@@ -363,13 +363,8 @@ unsafe fn described<T>(
     for list in &lists {
         alloc::push(&mut chunk_runs, list.as_slice())?;
     }
-    let mut settings = Vec::new();
-    for codec in codecs {
-        // SAFETY: both are NULL or texts.
-        let (name, configuration) =
-            unsafe { (text(codec.name, "a codec's name is NULL")?, optional_text(codec.configuration)?) };
-        alloc::push(&mut settings, (utf8(name)?, configuration))?;
-    }
+    // SAFETY: the names and configurations are NULL or texts.
+    let settings = unsafe { settings(codecs) }?;
     // SAFETY: the list is NULL or has as many attributes, which are as documented.
     let listed = unsafe { attributes(from.attributes, from.num_attributes) }?;
     let mut texts_of = Vec::new();
@@ -429,11 +424,26 @@ unsafe fn described<T>(
     create(&to)
 }
 
+/// Codecs as their names and configurations.
+///
+/// # Safety
+/// All of them are NULL or texts.
+pub(super) unsafe fn settings(codecs: &[nczchunk_codec_setting]) -> Result<Vec<(&str, &str)>> {
+    let mut settings = Vec::new();
+    for codec in codecs {
+        // SAFETY: the caller's promise.
+        let (name, configuration) =
+            unsafe { (text(codec.name, "a codec's name is NULL")?, optional_text(codec.configuration)?) };
+        alloc::push(&mut settings, (utf8(name)?, configuration))?;
+    }
+    Ok(settings)
+}
+
 /// A list that may be left out, which NULL stands for whatever its length.
 ///
 /// # Safety
 /// As for [`optional`].
-unsafe fn given<'a, T>(list: *const T, len: usize) -> Option<&'a [T]> {
+pub(super) unsafe fn given<'a, T>(list: *const T, len: usize) -> Option<&'a [T]> {
     // SAFETY: the caller's promise.
     if list.is_null() { None } else { unsafe { optional(list, len) } }
 }
@@ -447,7 +457,7 @@ pub(super) fn format(format: usize) -> Result<ArrayFormat> {
     }
 }
 
-fn endian(endian: usize) -> Result<Endian> {
+pub(super) fn endian(endian: usize) -> Result<Endian> {
     match c_int::try_from(endian) {
         Ok(NCZCHUNK_ENDIAN_NATIVE) => Ok(Endian::Native),
         Ok(NCZCHUNK_ENDIAN_LITTLE) => Ok(Endian::Little),

@@ -42,6 +42,8 @@ mod pointers;
 pub mod progress;
 pub mod projection;
 pub mod read;
+#[cfg(feature = "arrays")]
+pub mod rechunk;
 pub mod status;
 #[cfg(feature = "arrays")]
 pub mod storage;

@@ -53,6 +53,7 @@ const HEADERS: [Header; 2] = [
             &["src/array"],
             &["src/attribute"],
             &["src/create"],
+            &["src/rechunk"],
             &["src/group"],
             &["src/list"],
             &["src/locate"],
@@ -78,6 +79,7 @@ const FILLED_BY_CALLERS: &[&str] = &[
     "nczchunk_totals",
     "nczchunk_zero_copy_callbacks",
     "nczchunk_reader_callbacks",
+    "nczchunk_advise_costs",
     "nczchunk_zstd_options",
     "nczchunk_codec_callbacks",
     "nczchunk_cache_statistics",
@@ -85,6 +87,8 @@ const FILLED_BY_CALLERS: &[&str] = &[
     "nczchunk_memory_limits",
     "nczchunk_storage_callbacks",
     "nczchunk_description",
+    "nczchunk_rechunk_options",
+    "nczchunk_rechunk_report",
 ];
 
 #[test]

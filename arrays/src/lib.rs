@@ -2,6 +2,8 @@
 //! that the program has.
 //!
 //! ```text
+//!     rechunk      from an array to one with other chunks, within a limit of memory
+//!       |
 //!     array        opens, creates, lists: an Array is a variable and a chunk store that follow from metadata
 //!       |
 //!     zarr  netcdf  hdf5  cfdb      what a format says of arrays, and where each chunk is
@@ -54,6 +56,8 @@ mod netcdf;
 #[cfg(feature = "arrays")]
 pub mod object;
 #[cfg(feature = "arrays")]
+mod rechunk;
+#[cfg(feature = "arrays")]
 mod zarr;
 
 // The modules of the engine are named as if they were this crate's.
@@ -93,5 +97,10 @@ pub use nczchunk_engine::{
     Projections, Request, Result, SettingNames, Slice, TYPES, Take, Taken, TimeUnit, TypeRow, Variable, ZeroCopyReader,
     chunkshape, classic, in_flight, key, read, read_into, status, write,
 };
+#[cfg(feature = "arrays")]
+#[doc(hidden)]
+pub use rechunk::remove_unfinished;
+#[cfg(feature = "arrays")]
+pub use rechunk::{RechunkOptions, RechunkPass, RechunkPlan, Rechunked, rechunk, rechunk_in, rechunk_plan};
 #[cfg(feature = "arrays")]
 pub use zarr::{AttributeValue, has_codec};

@@ -1,7 +1,7 @@
 //! The command-line program: shows, checks, dumps and copies the arrays that the library opens.
 //!
 //! ```text
-//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ references.rs check.rs    the commands, one each
+//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ references.rs check.rs advise.rs    the commands, one each
 //!   generate.rs      a command for those who install the program
 //!
 //!   open_storage.rs  from the words of the user to an open array
@@ -23,6 +23,7 @@
 //!   interrupt.rs     the user's wish to end
 //! ```
 
+mod advise;
 mod attribute;
 mod cf;
 mod check;
@@ -87,8 +88,10 @@ enum Command {
     Dump(dump::Dump),
     Map(map::Map),
     Copy(copy::Copy),
+    Rechunk(copy::Rechunk),
     References(references::References),
     Check(check::Check),
+    Advise(advise::Advise),
     #[command(hide = true)]
     Generate(generate::Generate),
 }
@@ -117,8 +120,10 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Dump(dump) => dump.run(&session),
         Command::Map(map) => map.run(&session),
         Command::Copy(copy) => copy.run(&session),
+        Command::Rechunk(rechunk) => rechunk.run(&session),
         Command::References(references) => references.run(),
         Command::Check(check) => check.run(&session),
+        Command::Advise(advise) => advise.run(&session),
         Command::Generate(generate) => generate.run(Arguments::command()),
     }
 }

@@ -92,6 +92,10 @@ pub enum ErrorKind {
     #[error("{}", Exceeded { name, needed: *needed, limit: *limit })]
     #[allow(missing_docs)]
     Limit { name: &'static str, needed: Option<usize>, limit: usize },
+    /// An array cannot be [rechunked](crate) with so little memory.
+    #[error("rechunking needs at least {needed} bytes of memory, and the limit is {limit}")]
+    #[allow(missing_docs)]
+    RechunkMemory { needed: usize, limit: usize },
     /// A stored chunk has the wrong length.
     #[error("the stored chunk has {found} bytes, expected {expected}")]
     #[allow(missing_docs)]
@@ -210,7 +214,7 @@ impl ErrorKind {
             ErrorKind::NoDimension(_) => status::EBADDIM,
             ErrorKind::Endian(_) => status::EBADTYPE,
             ErrorKind::VariableSize(_) => status::EVARSIZE,
-            ErrorKind::OutOfMemory | ErrorKind::Limit { .. } => status::ENOMEM,
+            ErrorKind::OutOfMemory | ErrorKind::Limit { .. } | ErrorKind::RechunkMemory { .. } => status::ENOMEM,
             ErrorKind::StoredLength { .. }
             | ErrorKind::StoredTooLong { .. }
             | ErrorKind::DecodedLength { .. }

@@ -65,6 +65,21 @@ impl New {
     /// Writes it.
     pub(super) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
         make_room(storage, name, self)?;
+        self.write_documents(storage, name)
+    }
+
+    /// Makes sure that nothing is where the array is to be.
+    pub(super) fn make_room(&self, storage: &Storage, name: &str) -> Result<()> {
+        make_room(storage, name, self)
+    }
+
+    /// The document that says what the array is.
+    pub(super) fn document(&self) -> &str {
+        &self.array
+    }
+
+    /// Writes the documents, with those of missing groups above.
+    pub(super) fn write_documents(&self, storage: &Storage, name: &str) -> Result<()> {
         documents::forget_consolidated(storage, name)?;
         for group in &self.groups {
             documents::make_group(storage, group, self.format, Value::Object(Vec::new()))?;

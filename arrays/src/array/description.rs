@@ -123,6 +123,11 @@ impl<'a> Description<'a> {
         Description { shard_shape: Some(shard_shape), ..self }
     }
 
+    /// Without shards: every chunk is an object.
+    pub fn without_shards(self) -> Self {
+        Description { shard_shape: None, ..self }
+    }
+
     /// The fill value, which reads return where nothing was written: the bytes of an element in native byte order, or
     /// of a variable-length string. The default is zeros, or an empty string.
     pub fn with_fill_value(self, fill_value: &'a [u8]) -> Self {

@@ -76,6 +76,34 @@ pub struct Array {
     verify: bool,
 }
 
+/// An array that can be created, and what is to be written for it.
+pub(crate) struct Unwritten {
+    pub array: Array,
+    new: create::New,
+}
+
+impl Unwritten {
+    /// The document that says what the array is.
+    pub(crate) fn document(&self) -> &str {
+        self.new.document()
+    }
+
+    /// Makes sure that nothing is where the array is to be.
+    pub(crate) fn make_room(&self, storage: &Storage, name: &str) -> Result<()> {
+        self.new.make_room(storage, name)
+    }
+
+    /// Whether there is an array or group.
+    pub(crate) fn is_written(&self, storage: &Storage, name: &str) -> Result<bool> {
+        contents::is_node(storage, name)
+    }
+
+    /// Writes the metadata of an array whose chunks are written.
+    pub(crate) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
+        self.new.write_documents(storage, name)
+    }
+}
+
 /// How many bytes of decoded chunks an array keeps by default: at least one chunk, of up to
 /// `LARGEST_CHUNK` bytes.
 const CACHE: usize = 64 << 20;
@@ -179,15 +207,74 @@ impl Array {
         make: impl FnOnce(Array) -> Result<T>,
     ) -> Result<T> {
         let name = name.trim_matches('/');
+        let Unwritten { array, new } = Array::unwritten(storage, name, description)?;
+        let made = make(array)?;
+        new.write(storage, name)?;
+        Ok(made)
+    }
+
+    /// An array that can be created, to which chunks may be written before its metadata.
+    pub(crate) fn unwritten(storage: &Storage, name: &str, description: &Description<'_>) -> Result<Unwritten> {
         let (metadata, new) = create::New::check(storage, name, description)?;
         let array = Array::of_zarr(storage, name, Access::Write, metadata)?;
         array.opened.store.check_writable().map_err(|error| match error.kind() {
             ErrorKind::ReadOnly => ErrorKind::Codec("one of the codecs can only decode").into(),
             _ => error,
         })?;
-        let made = make(array)?;
-        new.write(storage, name)?;
-        Ok(made)
+        Ok(Unwritten { array, new })
+    }
+
+    /// Calls a function with the description of an array like this one, of Zarr v3: its shape, type, fill value, names
+    /// of dimensions and attributes and, if it is an array of Zarr, its codecs and chunks. Change what is to be
+    /// different.
+    ///
+    /// ```
+    /// # use nczchunk::{Array, Description, ElementType, object::{Memory, Storage}};
+    /// # let storage = Storage::new(Memory::new())?;
+    /// # let array = Array::create_in(&storage, "a", &Description::new(&[4, 6], ElementType::Int))?;
+    /// let copy = array.describe(|same| Array::create_in(&storage, "b", &same.with_chunk_shape(&[2, 2])))?;
+    /// assert_eq!(copy.variable().dimensions()[1].len(), 6);
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the function; `OutOfMemory`.
+    pub fn describe<T>(&self, make: impl FnOnce(Description<'_>) -> Result<T>) -> Result<T> {
+        let mut lists: [Vec<usize>; 3] = Default::default();
+        let (mut names, mut codecs) = (Vec::new(), Vec::new());
+        let is_zarr = matches!(self.stored, Stored::Zarr(_));
+        let own_codecs = if is_zarr { self.codecs()? } else { Vec::new() };
+        for (name, configuration) in &own_codecs {
+            alloc::push(&mut codecs, (name.as_str(), configuration.as_str()))?;
+        }
+        let variable = self.variable();
+        for (d, dimension) in variable.dimensions().iter().enumerate() {
+            alloc::push(&mut lists[0], dimension.len())?;
+            alloc::push(&mut lists[1], dimension.chunklen())?;
+            alloc::push(&mut lists[2], dimension.chunklen().saturating_mul(variable.write_ratio(d).unwrap_or(1)))?;
+            alloc::push(&mut names, self.dimension_name(d).unwrap_or_default())?;
+        }
+        let json = self.own_attributes_json()?;
+        let element = match *self.element_type() {
+            // Zarr v3 has no characters.
+            ElementType::Char => ElementType::Text { len: 1 },
+            element => element,
+        };
+        let [shape, chunk_shape, shard_shape] = &lists;
+        let mut description = Description::new(shape, element).with_attributes_json(&json);
+        if names.iter().any(|name| !name.is_empty()) {
+            description = description.with_dimension_names(&names);
+        }
+        if let Some(fill_value) = self.fill_value() {
+            description = description.with_fill_value(fill_value);
+        }
+        if is_zarr {
+            description = description.with_codecs(&codecs).with_chunk_shape(chunk_shape);
+            if shard_shape != chunk_shape {
+                description = description.with_shard_shape(shard_shape);
+            }
+        }
+        make(description)
     }
 
     /// Opens an array whose metadata are already there: its document, `zarr.json` or `.zarray`, as a text. Where the

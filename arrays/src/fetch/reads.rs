@@ -31,6 +31,10 @@ impl<'s, 'f> Reads<'s, 'f> {
                 if sharing.access == Access::Write {
                     limits.bytes.get_or_insert(BYTES_TO_WRITE);
                 }
+                if sharing.bytes < limits.bytes.unwrap_or(usize::MAX) {
+                    limits.bytes = Some(sharing.bytes);
+                    limits.largest = limits.largest.min(sharing.bytes / sharing.of.max(1));
+                }
                 let limits = limits.shared(sharing.of);
                 (Reads::DelayedStorage(RequestsInFlight::new(flight, storage.flight_prefix())), limits)
             }

@@ -159,7 +159,7 @@ impl Destination {
 
 impl Wish {
     /// The name in a storage that is new: none, unless the user wishes one.
-    fn name_of_new(&self) -> Result<String> {
+    pub(super) fn name_of_new(&self) -> Result<String> {
         match &self.name {
             _ if !self.is_named => Ok(String::new()),
             Some(name) => Ok(name.clone()),
@@ -173,18 +173,36 @@ fn is_zip(path: &Path) -> bool {
 }
 
 /// Refuses a path below what is not there.
-fn check_parent(path: &Path) -> Result<()> {
+pub(super) fn check_parent(path: &Path) -> Result<()> {
     match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => parent.metadata().map(drop).map_err(Failure::about(parent.display())),
         None => Ok(()),
     }
 }
 
+/// Refuses a directory that is neither empty nor an array or group, complete or not.
+pub(super) fn check_directory(path: &Path) -> Result<()> {
+    let Ok(metadata) = path.metadata() else { return Ok(()) };
+    if !metadata.is_dir() {
+        return Err(refused(path, "this is a file, not a directory"));
+    }
+    let is_known = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let documents = ["zarr.json", ".zarray", ".zgroup", ".nczchunk-rechunk", ".nczchunk-rechunk-group"];
+        documents.iter().any(|document| name == *document)
+    };
+    let mut entries = fs::read_dir(path).map_err(Failure::about(path.display()))?.peekable();
+    if entries.peek().is_none() || entries.flatten().any(|entry| is_known(&entry)) {
+        return Ok(());
+    }
+    Err(refused(path, "this directory is not empty, and not an array or group"))
+}
+
 fn refused(path: &Path, why: &str) -> Failure {
     Failure::failed(format_args!("{}: {why}", path.display()))
 }
 
-fn is_empty(path: &Path) -> Result<bool> {
+pub(super) fn is_empty(path: &Path) -> Result<bool> {
     let mut entries = fs::read_dir(path).map_err(Failure::about(path.display()))?;
     Ok(entries.next().is_none())
 }

@@ -7,11 +7,11 @@ use nczchunk::object::Storage;
 use nczchunk::{Access, Array, Error, ErrorKind, Node};
 
 use super::attributes::Attributes;
-use super::destination::{Destination, Wish};
 use super::kept::Lost;
-use super::{Copied, Copy, Format, println, transfer};
+use super::new_array::NewArray;
+use super::transfer::{self, How};
+use super::{Copied, Format};
 use crate::failure::{Failure, Result, words};
-use crate::interrupt;
 use crate::open_storage;
 use crate::slab::Slab;
 
@@ -37,13 +37,9 @@ impl Group {
         Ok(nodes.first().is_some_and(Node::is_group).then_some(Group { storage, nodes }))
     }
 
-    /// Copies it.
-    pub(super) fn copy(&self, wish: &Copy, threads: usize) -> Result<()> {
-        interrupt::watch()?;
-        let format = wish.format();
-        let whole = Wish { name: None, is_named: false, force: wish.force, format: format.into() };
-        let destination = Destination::of_group(&wish.destination, &whole)?;
-        let storage = destination.storage()?;
+    /// Copies it; returns what is to be said. If another call may have begun with it, what is there already stays.
+    pub(super) fn copy(&self, new: &NewArray, storage: &Storage, how: &How, is_continued: bool) -> Result<String> {
+        let format = new.format();
         let (mut copied, mut lost) = (Copied::default(), Lost::default());
         let (mut unlimited, mut dimensions) = (BTreeSet::new(), Vec::new());
         for node in &self.nodes {
@@ -53,8 +49,12 @@ impl Group {
                 return Err(about(error.clone()));
             }
             if node.is_group() {
-                self.create(node, format, &storage, name).map_err(about)?;
-                lost.compare_groups(node, &nczchunk::list(&storage, name, false)?[0]);
+                match self.create(node, format, storage, name) {
+                    Err(error)
+                        if is_continued && matches!(error.kind(), ErrorKind::NotOverwritten | ErrorKind::Exists) => {}
+                    created => created.map_err(about)?,
+                }
+                lost.compare_groups(node, &nczchunk::list(storage, name, false)?[0]);
                 let defined = nczchunk::group_dimensions(&self.storage, node.name()).map_err(about)?;
                 if format == Format::Nczarr {
                     dimensions.extend(defined.into_iter().map(|dimension| (name, dimension)));
@@ -66,18 +66,19 @@ impl Group {
             }
             let source = Array::open_in(&self.storage, node.name(), Access::Read).map_err(about)?;
             let selection = Slab::select(None, &source)?;
-            let created = wish.create(&source, &selection, &storage, name)?;
-            transfer::transfer(&source, &selection, &created, threads)?;
+            let created = match Array::open_in(storage, name, Access::Write) {
+                Ok(created) if is_continued => created,
+                _ => transfer::transfer(new, &source, &selection, (storage, name), how)?.0,
+            };
             copied.add(&source, &selection, &created)?;
             unlimited.extend((0..node.shape().len()).filter(|&d| node.is_unlimited(d)).map(|d| (name, d)));
             // Dimensions are unlimited once netCDF-C's metadata have been written, when all arrays are there.
             lost.compare(&source, &selection, &created, format == Format::Nczarr);
         }
         if format == Format::Nczarr && !(unlimited.is_empty() && dimensions.is_empty()) {
-            nczchunk::write_netcdf_groups(&storage, &|name, d| unlimited.contains(&(name, d)), dimensions)?;
+            nczchunk::write_netcdf_groups(storage, &|name, d| unlimited.contains(&(name, d)), dimensions)?;
         }
-        destination.finish()?;
-        println(&format!("{copied}{lost}"))
+        Ok(format!("{copied}{lost}"))
     }
 
     /// The name of what is in the group as the copy has it.

@@ -1,5 +1,6 @@
 //! Runs the program on the data of the repository, and on arrays that are made here.
 
+mod advise;
 mod check;
 mod copy;
 #[cfg(unix)]
@@ -9,6 +10,7 @@ mod list_info;
 mod locate;
 mod map;
 mod plan;
+mod rechunk;
 mod usage;
 
 use std::path::{Path, PathBuf};

@@ -174,6 +174,10 @@ impl Codec for Bz2 {
         decoded_size.saturating_add(decoded_size / 50).saturating_add(1024)
     }
 
+    fn working_memory(&self, _decoded_size: usize, _encodes: bool) -> usize {
+        8 << 20
+    }
+
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
         let mut rest = encoded;
         loop {

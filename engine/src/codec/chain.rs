@@ -82,6 +82,20 @@ impl<'c> Chain<'c> {
         self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))
     }
 
+    /// The most bytes of memory that so many threads take to encode or decode one chunk: what lies between the codecs,
+    /// if it is encoded also what the last one makes, and what the codecs take themselves in each thread.
+    #[doc(hidden)]
+    pub fn working_memory(&self, chunk_bytes: usize, encodes: bool, threads: usize) -> usize {
+        let (mut size, mut largest, mut own) = (chunk_bytes, 0, 0usize);
+        for codec in &self.codecs {
+            own = own.saturating_add(codec.working_memory(size, encodes));
+            size = codec.encoded_bound(size);
+            largest = size.max(largest);
+        }
+        let buffers = self.codecs.len().saturating_sub(usize::from(!encodes)).min(2);
+        largest.saturating_mul(buffers).saturating_add(own.saturating_mul(threads))
+    }
+
     /// How many bytes a chunk takes encoded, if that does not depend on what they are.
     fn encoded_len(&self, chunk_bytes: usize) -> Option<usize> {
         self.codecs.iter().try_fold(chunk_bytes, |size, codec| codec.encoded_len(size))

@@ -12,6 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pool::{Lease, Pool};
 use crate::zstream::{Deflater, Inflater};
 
+/// The most bytes of memory that a stream takes: 268 KiB to deflate with the largest window (zlib's zconf.h), as much
+/// again for what zlib-rs adds to it, and less to inflate.
+pub(super) const WORKING_MEMORY: usize = 768 << 10;
+
 /// What both codecs have: a level and the states that are kept between chunks.
 pub(super) struct Streams {
     name: &'static str,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::definition::{Definition, Setting, boxed};
-use super::deflate::{Streams, bound, corrupt, ends_early};
+use super::deflate::{self, Streams, bound, corrupt, ends_early};
 use super::steps::Steps;
 use super::traits::{Codec, InNumcodecs};
 use crate::buffer::Buffer;
@@ -86,6 +86,10 @@ impl Codec for Gzip {
                 return Ok(true);
             }
         }
+    }
+
+    fn working_memory(&self, _decoded_size: usize, _encodes: bool) -> usize {
+        deflate::WORKING_MEMORY
     }
 
     fn says_too_little_room(&self) -> bool {

@@ -102,6 +102,13 @@ pub trait Codec: Send + Sync {
         self.encode(decoded, encoded)
     }
 
+    /// The most bytes of memory that the codec takes to encode or to decode `decoded_size` bytes, besides the buffers
+    /// that it is given. Limits on the memory of a call count it. The default is one more buffer of encoded bytes.
+    fn working_memory(&self, decoded_size: usize, encodes: bool) -> usize {
+        let _ = encodes;
+        self.encoded_bound(decoded_size)
+    }
+
     /// Whether the codec can encode.
     fn can_encode(&self) -> bool {
         true

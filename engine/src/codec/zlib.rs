@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::definition::{Definition, Setting, boxed};
-use super::deflate::{Streams, bound, corrupt};
+use super::deflate::{self, Streams, bound, corrupt};
 use super::steps::Steps;
 use super::traits::{Codec, InNumcodecs};
 use crate::buffer::Buffer;
@@ -76,6 +76,10 @@ impl Codec for Zlib {
             Ok(steps.next().is_some())
         })?;
         Ok(true)
+    }
+
+    fn working_memory(&self, _decoded_size: usize, _encodes: bool) -> usize {
+        deflate::WORKING_MEMORY
     }
 
     fn says_too_little_room(&self) -> bool {

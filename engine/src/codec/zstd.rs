@@ -4,6 +4,7 @@
 //! size.
 #![allow(unsafe_code)]
 
+use std::ffi::{c_int, c_uint};
 use std::ops::Range;
 use std::ptr::NonNull;
 
@@ -36,6 +37,25 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     })),
     ..Definition::DEFAULT
 }];
+
+/// The parameters that follow from a level and a size: zstd.h, ZSTD_compressionParameters.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Parameters {
+    window_log: c_uint,
+    chain_log: c_uint,
+    hash_log: c_uint,
+    search_log: c_uint,
+    min_match: c_uint,
+    target_length: c_uint,
+    strategy: c_uint,
+}
+
+// zstd.h has them for programs that are linked to a zstd of their own, as this library is.
+unsafe extern "C" {
+    fn ZSTD_getCParams(level: c_int, size: u64, dictionary_size: usize) -> Parameters;
+    fn ZSTD_estimateCCtxSize_usingCParams(parameters: Parameters) -> usize;
+}
 
 /// The codec, with the contexts that it keeps between chunks.
 pub struct Zstd {
@@ -126,6 +146,20 @@ impl Codec for Zstd {
 
     fn says_too_little_room(&self) -> bool {
         true
+    }
+
+    fn working_memory(&self, decoded_size: usize, encodes: bool) -> usize {
+        /// What a decoder takes, without a window.
+        const DECODER: usize = 256 << 10;
+        if !encodes {
+            return DECODER;
+        }
+        // SAFETY: the functions compute with numbers alone.
+        let encoder = unsafe {
+            let parameters = ZSTD_getCParams(self.level, decoded_size as u64, 0);
+            ZSTD_estimateCCtxSize_usingCParams(parameters)
+        };
+        encoder.saturating_add(encoder / 16)
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

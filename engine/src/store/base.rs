@@ -366,6 +366,56 @@ impl<'r> ChunkStore<'r> {
         self.codecs(access).encoded_bound(chunk_bytes).min(self.limit.bytes)
     }
 
+    /// The most bytes of memory that one thread takes to read chunks of so many bytes, of which `in_ranges` are asked
+    /// for at a time where they are stored as they are.
+    #[doc(hidden)]
+    pub fn read_memory(&self, chunk_bytes: usize, in_ranges: usize) -> usize {
+        /// What small reads of one object are merged to.
+        const MERGED: usize = 1 << 20;
+        let merged = if self.in_flight().is_some() { MERGED } else { 0 };
+        match self.ranged() {
+            Some(_) => in_ranges.saturating_add(merged),
+            None => {
+                let stored = self.stored_bound(Access::Read, chunk_bytes).max(merged);
+                let stored = if merged == 0 { stored } else { stored.saturating_mul(2) };
+                let codecs = self.codecs(Access::Read).working_memory(chunk_bytes, false, 1);
+                chunk_bytes.saturating_add(stored).saturating_add(codecs)
+            }
+        }
+    }
+
+    /// The most bytes of memory that so many threads take to encode and store one chunk of so many bytes, of which a
+    /// copy is made first if it does not lie in memory as it is stored.
+    #[doc(hidden)]
+    pub fn write_memory(&self, chunk_bytes: usize, is_copied: bool, threads: usize) -> usize {
+        let copy = if is_copied { chunk_bytes } else { 0 };
+        copy.saturating_add(self.codecs(Access::Write).working_memory(chunk_bytes, true, threads))
+    }
+
+    /// Frees the memory that is kept between calls.
+    #[doc(hidden)]
+    pub fn free_memory(&self) {
+        if let Some(memory) = &self.memory {
+            memory.free();
+        }
+    }
+
+    /// Below what distance two ranges of a chunk that is stored as it is are read as one; `None` for chunks that are
+    /// read as a whole.
+    #[doc(hidden)]
+    pub fn gap(&self) -> Option<usize> {
+        self.ranged().map(|(_, gap)| gap)
+    }
+
+    /// Whether requests are in flight, for reading or for writing.
+    #[doc(hidden)]
+    pub fn is_in_flight(&self, access: Access) -> bool {
+        match access {
+            Access::Read => self.with_latency().is_some(),
+            Access::Write => self.in_flight().is_some_and(|reader| reader.stores()),
+        }
+    }
+
     /// Refuses a chunk that is stored with more bytes than it can take, or than may be taken for it.
     pub(crate) fn check_stored(&self, access: Access, chunk_bytes: usize, stored: usize) -> Result<()> {
         /// Where a chunk was encoded in many small pieces, each takes some bytes more; and padding may follow.

@@ -67,6 +67,8 @@ pub struct Sharing<'f> {
     pub of: usize,
     /// What chunks are requested for: to be read, or by the write grid to be changed and stored.
     pub access: Access,
+    /// The most bytes that all of them have in flight, unless a single chunk has more.
+    pub bytes: usize,
     /// Objects that are open, which the flights of local storages share.
     #[doc(hidden)]
     pub opened: OpenObjects<'f>,
@@ -74,8 +76,8 @@ pub struct Sharing<'f> {
 
 impl Sharing<'_> {
     /// So many flights, which share so many open objects.
-    pub(crate) fn new(of: usize, access: Access, num_opened: usize) -> Self {
-        Sharing { of, access, opened: OpenObjects::new(num_opened) }
+    pub(crate) fn new(of: usize, access: Access, num_opened: usize, bytes: usize) -> Self {
+        Sharing { of, access, bytes, opened: OpenObjects::new(num_opened) }
     }
 }
 

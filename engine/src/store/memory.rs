@@ -19,6 +19,14 @@ impl Memory {
         try_box(Memory { chunk: Pool::new(), stored: Pool::new(), between: [Pool::new(), Pool::new()] })
     }
 
+    /// Frees what is not in use.
+    pub(super) fn free(&self) {
+        let [one, other] = &self.between;
+        for pool in [&self.chunk, &self.stored, one, other] {
+            while pool.take().is_some() {}
+        }
+    }
+
     /// Memory for one thread. Nothing is allocated before it is used.
     pub(super) fn workspace(&self) -> Workspace<'_> {
         fn lease(pool: &Pool<Scratch>) -> Lease<'_, Scratch> {

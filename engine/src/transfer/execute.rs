@@ -105,7 +105,8 @@ impl<'a> Transfer<'a> {
         if let Some(reader) = self.store.in_flight().filter(|reader| self.chunks.len() > 1 || reader.has_latency()) {
             return self.read_in_flight(reader, &out, done);
         }
-        let turn = self.store.cache().map(|cache| cache.begin());
+        let cache = self.store.cache().filter(|_| self.options.uses_cache);
+        let turn = cache.map(|cache| cache.begin());
         self.run(done, |_| {
             // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one
             // worker.
@@ -136,7 +137,7 @@ impl<'a> Transfer<'a> {
     ) -> Result<()> {
         let of = (self.plan, self.store, self.chunks.clone());
         let data = data.map(|data| (data, self.options.threads() / workers));
-        let job = flight::Job::new(of, reader, self.tracker(), workers, data)?;
+        let job = flight::Job::new(of, reader, self.tracker(), workers, data, self.options)?;
         let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());
         if workers == 1 {
             job.run(progress, out);

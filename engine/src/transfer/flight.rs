@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::ptr;
 
 use super::divided::{Begun, DividedChunks, Ended};
+use super::options::Options;
 use super::piece;
 use super::progress::{ProgressFunction, Tracker};
 use super::queue::Queue;
@@ -65,15 +66,17 @@ impl<'a> Job<'a> {
         tracker: Tracker,
         workers: usize,
         data: Option<(Source<'a>, usize)>,
+        options: Options<'_>,
     ) -> Result<Self> {
         let reader = store.filler().ok_or(ErrorKind::Internal)?;
         let access = plan.access();
         let is_by_shards = chunks == (0..plan.num_chunks()) && !in_flight.has_latency();
         let shards = if is_by_shards { Some(Shards::new(plan, workers)?) } else { None };
-        let sharing = Sharing::new(workers, access, shards.as_ref().map_or(0, Shards::num_opened));
+        let num_opened = shards.as_ref().map_or(0, Shards::num_opened);
+        let sharing = Sharing::new(workers, access, num_opened, options.bytes_in_flight);
         let volume = piece::volume(plan.variable(), access, false, plan.selected_bytes());
         let begin = |cache: &'a Part| if in_flight.has_latency() { cache.begin() } else { cache.begin_with_objects() };
-        let turn = store.cache().filter(|_| access == Access::Read).map(begin);
+        let turn = store.cache().filter(|_| access == Access::Read && options.uses_cache).map(begin);
         Ok(Job {
             plan,
             store,

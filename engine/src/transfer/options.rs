@@ -15,24 +15,46 @@ pub(super) const MAX_THREADS: usize = 256;
 pub struct Options<'a> {
     pub(super) threads: usize,
     pub(super) progress: Option<ProgressFunction<'a>>,
+    pub(super) bytes_in_flight: usize,
+    pub(super) uses_cache: bool,
 }
 
 impl Default for Options<'_> {
     /// One thread, which is the caller's, and no progress callback.
     fn default() -> Self {
-        Options { threads: 1, progress: None }
+        Options { threads: 1, progress: None, bytes_in_flight: usize::MAX, uses_cache: true }
     }
 }
 
 impl<'a> Options<'a> {
     /// How many threads a transfer may use.
-    pub(super) fn threads(&self) -> usize {
+    #[doc(hidden)]
+    pub fn threads(&self) -> usize {
         self.threads.clamp(1, MAX_THREADS)
     }
 
     #[inline]
     pub(super) fn is_default(&self) -> bool {
-        self.threads <= 1 && self.progress.is_none()
+        self.threads <= 1 && self.progress.is_none() && self.uses_cache
+    }
+
+    /// The progress callback.
+    #[doc(hidden)]
+    pub fn progress(&self) -> Option<ProgressFunction<'a>> {
+        self.progress
+    }
+
+    /// The same with at most so many bytes on their way from or to a storage with latency, unless a single chunk has
+    /// more. The limit of the storage applies, too.
+    #[must_use]
+    pub fn with_bytes_in_flight(self, bytes: usize) -> Self {
+        Options { bytes_in_flight: bytes, ..self }
+    }
+
+    /// The same without the store's cache: nothing is looked for there, and nothing that is read is kept.
+    #[must_use]
+    pub fn without_cache(self) -> Self {
+        Options { uses_cache: false, ..self }
     }
 
     /// The same with up to this many threads, including the caller's, and never more than 256. They are spawned if the

@@ -22,6 +22,14 @@ pub struct Progress {
     pub num_bytes: usize,
 }
 
+impl Progress {
+    /// What a call that consists of several transfers has done.
+    #[doc(hidden)]
+    pub fn new((chunks_done, num_chunks): (usize, usize), (bytes_done, num_bytes): (usize, usize)) -> Self {
+        Progress { chunks_done, num_chunks, bytes_done, num_bytes }
+    }
+}
+
 /// A progress callback. The calling thread calls it before each chunk that it transfers and after the last one. If it
 /// returns anything but 0 before that last call, the transfer ends with that status.
 pub type ProgressFunction<'a> = &'a dyn Fn(Progress) -> c_int;

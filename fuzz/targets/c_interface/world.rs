@@ -8,7 +8,7 @@ use nczchunk::Projection;
 use nczchunk_c::{
     array::*, array_objects::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*, context::*, copy::*,
     create::*, group::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, plan::*, progress::*,
-    projection::*, read::*, status::*, storage::*, store::*, var::*, version::*, write::*,
+    projection::*, read::*, rechunk::*, status::*, storage::*, store::*, var::*, version::*, write::*,
 };
 use nczchunk_fuzz::{Input, LARGEST_CHUNK};
 
@@ -207,6 +207,7 @@ impl World {
             7 | 8 => self.transfer(input),
             9 => self.make_storage(input, slot),
             10 => self.make_array(input, slot),
+            11 if input.byte() < 32 => self.rechunk(input),
             11 => self.use_array(input),
             12 => self.change_array(input),
             13 => self.list(input),
@@ -685,6 +686,45 @@ impl World {
         }
     }
 
+    /// Rechunks an array that is not too large.
+    fn rechunk(&mut self, input: &mut Input<'_>) {
+        let (array, storage) = (input.choice(&self.arrays), input.choice(&self.storages));
+        let (context, chunks, shards) = (self.context(input), small(input, 1, 4), small(input, 1, 3));
+        let shards: List<usize> = std::array::from_fn(|d| chunks[d] * shards[d]);
+        let codec = nczchunk_codec_setting { name: name(input), configuration: ptr::null() };
+        let how = input.byte();
+        let optional = |bit: u8| how >> bit & 1 == 1;
+        unsafe {
+            let var = nczchunk_array_var(array);
+            let rank = nczchunk_var_rank(var);
+            let elements = (0..rank).fold(1usize, |all, d| all.saturating_mul(nczchunk_var_dimlen(var, d)));
+            let mut options: nczchunk_rechunk_options = std::mem::zeroed();
+            options.struct_size = size_of::<nczchunk_rechunk_options>();
+            options.memory = input.choice(&[0, 1, 7 << 20, 8 << 20]);
+            if optional(0) && rank <= ENTRIES {
+                options.chunk_shape = chunks.as_ptr();
+            }
+            if optional(1) && rank <= ENTRIES {
+                options.shard_shape = shards.as_ptr();
+            }
+            if optional(2) {
+                (options.codecs, options.num_codecs) = (&raw const codec, 1);
+            }
+            options.uncompressed = usize::from(optional(3));
+            (options.format, options.endian) = (input.between(0, 4), input.between(0, 3));
+            options.temporary = if optional(4) { input.choice(&self.storages) } else { ptr::null() };
+            let mut report: nczchunk_rechunk_report = std::mem::zeroed();
+            report.struct_size = if optional(5) { size_of::<nczchunk_rechunk_report>() } else { 0 };
+            let report = or_null_mut(input, &raw mut report);
+            let options = or_null(input, &raw const options);
+            check(nczchunk_rechunk_plan(array, options, report, context));
+            if elements < MOST_BYTES {
+                check(nczchunk_rechunk_in(array, storage, name(input), options, report, context));
+                check(nczchunk_rechunk(array, c"/dev/null/none".as_ptr(), name(input), options, report, context));
+            }
+        }
+    }
+
     fn use_array(&mut self, input: &mut Input<'_>) {
         unsafe extern "C" fn located(user: *mut c_void, chunk: *const nczchunk_located) -> c_int {
             unsafe {
@@ -918,6 +958,24 @@ impl World {
                     let (lens, chunks) = (or_null(input, lens.as_ptr()), or_null_mut(input, chunks.as_mut_ptr()));
                     check(nczchunk_chunkshape_netcdf(rank, lens, size, target, chunks, context));
                     check(nczchunk_chunkshape_rechunkit(rank, lens, size, target, chunks, context));
+                    let weights = [1.0, input.word() as f64 / 1e3];
+                    let costs = nczchunk_advise_costs {
+                        struct_size: if input.bool() { size_of::<nczchunk_advise_costs>() } else { 0 },
+                        in_flight: target,
+                        least_bytes: size,
+                        most_bytes: target,
+                        latency: weights[1],
+                        bandwidth: 0.0,
+                        decoding: weights[1],
+                        stored: 0.0,
+                    };
+                    let costs = or_null(input, &raw const costs);
+                    let (num, mut seconds) = (input.between(0, 1), 0.0);
+                    check(nczchunk_advise(
+                        rank, lens, size, num, lens, weights.as_ptr(), costs, chunks, &raw mut seconds, context,
+                    ));
+                    let mut cost = nczchunk_advise_cost_of_read { requests: 0.0, bytes: 0.0, seconds: 0.0 };
+                    check(nczchunk_advise_cost(rank, lens, size, lens, lens, costs, &raw mut cost, context));
                 }
                 1 => {
                     let (mut size, mut padded, mut record) = (0, 0, 0);

@@ -6,6 +6,7 @@ and cfdb files.
 """
 
 from . import _c, errors
+from .advise import advise
 from .array import Array, ChunkLocation, open
 from .cache import Cache, CacheStatistics
 from .create import NewZip, create
@@ -13,11 +14,13 @@ from .errors import Error
 from .group import Group, create_group, open_group
 from .limits import MemoryLimits
 from .listing import Node, list_nodes
+from .rechunk import RechunkReport, rechunk, rechunk_plan
 from .references import write_references
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
-           "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group", "write_references"]
+           "RechunkReport", "advise", "create", "create_group", "errors", "has_codec", "list_nodes", "open",
+           "open_group", "rechunk", "rechunk_plan", "write_references"]
 
 
 def has_codec(name: str) -> bool:

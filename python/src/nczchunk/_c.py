@@ -11,7 +11,7 @@ import operator
 import os
 import pathlib
 import struct
-from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
 from threading import get_ident
 
 import numpy as np
@@ -189,6 +189,29 @@ class MemoryLimits(Structure):
                 ("metadata_bytes", c_size_t)]
 
 
+class AdviseCosts(Structure):
+    """nczchunk_advise_costs."""
+
+    _fields_ = [("struct_size", c_size_t), ("in_flight", c_size_t), ("least_bytes", c_size_t), ("most_bytes", c_size_t),
+                ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double), ("stored", c_double)]
+
+
+class RechunkOptions(Structure):
+    """nczchunk_rechunk_options."""
+
+    _fields_ = [("struct_size", c_size_t), ("memory", c_size_t), ("chunk_shape", POINTER(c_size_t)),
+                ("shard_shape", POINTER(c_size_t)), ("codecs", POINTER(CodecSetting)), ("num_codecs", c_size_t),
+                ("uncompressed", c_size_t), ("format", c_size_t), ("endian", c_size_t), ("temporary", c_void_p)]
+
+
+class RechunkReport(Structure):
+    """nczchunk_rechunk_report."""
+
+    _fields_ = [("struct_size", c_size_t), ("num_passes", c_size_t), ("num_boxes", c_size_t),
+                ("boxes_resumed", c_size_t), ("chunks_read", c_size_t), ("bytes_read", c_size_t),
+                ("bytes_written", c_size_t), ("memory", c_size_t), ("least_memory", c_size_t)]
+
+
 class CacheStatistics(Structure):
     """nczchunk_cache_statistics."""
 
@@ -262,6 +285,8 @@ DIMENSION = CFUNCTYPE(c_int, c_void_p, POINTER(Dimension))
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
     # The name, the result, the arguments.
+    ("advise", c_int, [c_size_t, _SIZES, c_size_t, c_size_t, _SIZES, POINTER(c_double), POINTER(AdviseCosts), _SIZES,
+                       POINTER(c_double), _POINTER]),
     ("array_attribute", c_int, [_POINTER, c_char_p, POINTER(Attribute), _POINTER]),
     ("array_attribute_at", c_int, [_POINTER, c_size_t, POINTER(Attribute), _POINTER]),
     ("array_attributes_json", c_char_p, [_POINTER]),
@@ -312,6 +337,9 @@ _FUNCTIONS = [
     ("list_in", c_int, [_POINTER, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
     ("list_node", c_int, [_POINTER, c_char_p, FOUND, _POINTER, _POINTER]),
     ("node_attribute_at", c_int, [POINTER(Node), c_size_t, POINTER(Attribute), _POINTER]),
+    ("rechunk", c_int, [_POINTER, c_char_p, c_char_p, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
+    ("rechunk_in", c_int, [_POINTER, _POINTER, c_char_p, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
+    ("rechunk_plan", c_int, [_POINTER, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
     ("storage_new", c_int, [POINTER(StorageCallbacks), POINTER(_POINTER), _POINTER]),
     ("storage_open", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("storage_create", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),

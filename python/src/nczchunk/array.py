@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import math
 import os
@@ -22,6 +23,9 @@ from .index import Selection
 from .info import Info, of_array
 from .storage import kept, same_as_path, shown
 from .types import dtype_of
+
+# Where reads are recorded for `nczchunk advise --trace`, if the environment names a file.
+_TRACE, open_file = os.environ.get("NCZCHUNK_TRACE"), builtins.open
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -321,8 +325,18 @@ class Array:
         arguments = (_c.sizes(selection.start), _c.sizes(selection.count), _c.signed_sizes(selection.stride),
                      _c.address(memory) - before, num_bytes, before,
                      _c.signed_sizes(selection.memory_strides(memory.strides)))
+        if _TRACE is not None and function is c.read_strided:
+            self._trace(selection)
         _c.transfer(self._handle, self._threads, self._is_long(selection, memory.nbytes), lambda pointer, call: call(
             function, c.array_var(pointer), c.array_store(pointer), *arguments))
+
+    def _trace(self, selection):
+        """Adds a read to the file of the trace, in a single write, so that processes do not mix their lines."""
+        path, name, *_ = self._where
+        numbers = (",".join(map(str, given)) for given in (selection.count, selection.stride))
+        line = "\t".join([os.path.abspath(path) if isinstance(path, (str, os.PathLike)) else str(path), name, *numbers])
+        with open_file(_TRACE, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
     def _is_long(self, selection, num_bytes):
         """Whether the transfer of a selection may take longer than a user wants to wait. A call can end between

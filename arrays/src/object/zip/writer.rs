@@ -261,6 +261,10 @@ impl ObjectStore for ZipWriter {
         Ok(())
     }
 
+    fn is_archive(&self) -> bool {
+        true
+    }
+
     fn is_writable(&self) -> bool {
         self.state().is_ok_and(|state| !state.is_finished)
     }

@@ -259,6 +259,12 @@ impl Codec for ShardCodec {
         if is_written { Ok(()) } else { Err(NO_ROOM.into()) }
     }
 
+    fn working_memory(&self, _decoded_size: usize, encodes: bool) -> usize {
+        let index = (self.layout.index_bytes()).saturating_mul(4);
+        let chunk = self.chain.encoded_bound(self.chunk_bytes).max(self.chunk_bytes);
+        chunk.saturating_add(self.chain.working_memory(self.chunk_bytes, encodes, 1)).saturating_add(index)
+    }
+
     fn can_encode(&self) -> bool {
         self.chain.can_encode()
     }

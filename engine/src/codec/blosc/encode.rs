@@ -57,7 +57,7 @@ impl Blosc {
 
     /// How large the blocks of a chunk are: whole elements, and whole groups of 8 of them, of which bit planes are
     /// made.
-    fn block(&self, size: usize) -> usize {
+    pub(super) fn block(&self, size: usize) -> usize {
         let asked = if self.block == 0 { BLOCK } else { self.block.max(FEWEST_SPLIT) };
         let group = 8 * self.type_size;
         if asked >= size { size.max(1) } else { (asked / group * group).max(group).min(size) }

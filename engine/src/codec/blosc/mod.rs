@@ -128,6 +128,15 @@ impl Codec for Blosc {
         Ok(true)
     }
 
+    fn working_memory(&self, decoded_size: usize, encodes: bool) -> usize {
+        let block = self.block(decoded_size);
+        #[cfg(feature = "zstd")]
+        let inner = self.zstd.working_memory(block, encodes);
+        #[cfg(not(feature = "zstd"))]
+        let inner = 1 << 20;
+        inner.saturating_add(block.saturating_mul(4))
+    }
+
     fn says_too_little_room(&self) -> bool {
         true
     }

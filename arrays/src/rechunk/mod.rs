@@ -1,0 +1,437 @@
+//! Rechunking: the elements of an array as a new array with other chunks, within a limit of memory.
+//!
+//! ```text
+//!   decision.rs  what is done for the arguments of a call
+//!   plan.rs      which boxes, and whether in one pass or in two
+//!   memory.rs    what memory boxes take
+//!   pass.rs      box by box from one array to another
+//!   journal.rs   what is done, so that a call that was ended is continued
+//! ```
+
+mod decision;
+mod journal;
+mod memory;
+mod pass;
+mod plan;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::array::{Array, Description, Unwritten, create_storage, is_url};
+use crate::element::ElementType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::grid::Access;
+use crate::hyperslab::Hyperslab;
+use crate::object::{Directory, Entry, Memory, Name, Storage};
+use crate::transfer::Options;
+
+use decision::{Decision, temporary};
+use journal::{Journal, Record};
+use memory::Needs;
+use pass::{Counters, Ledger, Pass, Side};
+
+/// How an array is rechunked.
+#[derive(Clone, Copy)]
+#[must_use]
+pub struct RechunkOptions<'a> {
+    memory: usize,
+    transfer: Options<'a>,
+    temporary: Option<&'a Storage>,
+    selection: Option<(Hyperslab<'a>, &'a [usize])>,
+}
+
+impl Default for RechunkOptions<'_> {
+    /// 256 MiB, one thread, all of the source.
+    fn default() -> Self {
+        RechunkOptions { memory: 256 << 20, transfer: Options::default(), temporary: None, selection: None }
+    }
+}
+
+impl<'a> RechunkOptions<'a> {
+    /// The same with another limit on the memory, in bytes, that the call takes in addition to what the program has.
+    /// Storages that keep what is written in memory, and clients of networks, are not counted.
+    pub fn with_memory(self, bytes: usize) -> Self {
+        RechunkOptions { memory: bytes, ..self }
+    }
+
+    /// The same with threads and a progress callback, which may end the call. Progress counts boxes as chunks, and as
+    /// bytes those that are read and those that are written, in all passes. The calling thread calls it.
+    pub fn with_transfer(self, transfer: Options<'a>) -> Self {
+        RechunkOptions { transfer, ..self }
+    }
+
+    /// The same with another storage for the temporary array, such as a local disk. The default is the storage of the
+    /// new array, below the array. A call that continues another needs the same storage.
+    pub fn with_temporary(self, storage: &'a Storage) -> Self {
+        RechunkOptions { temporary: Some(storage), ..self }
+    }
+
+    /// The same for a hyperslab of the source. `kept` are the dimensions that the new array has, in ascending order; of
+    /// each other one the hyperslab selects one element.
+    pub fn with_selection(self, hyperslab: Hyperslab<'a>, kept: &'a [usize]) -> Self {
+        RechunkOptions { selection: Some((hyperslab, kept)), ..self }
+    }
+}
+
+/// One pass over all elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RechunkPass {
+    /// The lengths of a box, which is read, held in memory and written; those at the end may be shorter.
+    pub box_shape: Vec<usize>,
+    /// How many boxes there are.
+    pub num_boxes: usize,
+    /// How many boxes are in memory at the same time.
+    pub boxes_at_once: usize,
+    /// How many chunks are read, each as often as it is.
+    pub chunks_read: usize,
+    /// How many chunks or shards are written.
+    pub chunks_written: usize,
+    /// Decoded bytes of the chunks that are read.
+    pub bytes_read: u64,
+    /// The most bytes of memory that it takes.
+    pub memory: usize,
+}
+
+/// How an array is going to be rechunked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RechunkPlan {
+    /// One pass, or two through a temporary array; none for an array without elements.
+    pub passes: Vec<RechunkPass>,
+    /// Bytes of the new array, decoded. Each pass writes as many.
+    pub num_bytes: u64,
+    /// The least memory with which it can be done.
+    pub least_memory: usize,
+}
+
+/// What a call has done.
+#[non_exhaustive]
+pub struct Rechunked {
+    /// The new array, open for reading and writing.
+    pub array: Array,
+    /// How it was done.
+    pub plan: RechunkPlan,
+    /// How many boxes an earlier call had done, in all passes.
+    pub boxes_resumed: usize,
+}
+
+/// What a temporary name begins with, below that of the new array.
+const WORK: &str = ".nczchunk-rechunk";
+
+/// Writes the elements of an array to a new array with other chunks, codecs or another format, within a limit of
+/// memory. `path` and `name` are those of [`Array::create`]; `description` says what the new array is to be like, and
+/// has the shape of what is selected and the type of the source's elements.
+///
+/// The elements are read and written in boxes, so that each chunk of the new array is written once. If chunks of the
+/// source would have to be read so often that it is better, two passes are made through a temporary array, which is
+/// below the new one and is removed afterwards; it takes the disk space of all elements without codecs.
+///
+/// The new array exists once it is complete. A call that was ended in the middle, by an error, the progress callback or
+/// a kill, leaves what is done; the same call continues there, as long as the source is unchanged. To give up, remove
+/// the directory. In a zip file, which exists once it is complete, nothing is continued.
+///
+/// ```
+/// use nczchunk::{Array, Description, ElementType, Hyperslab, RechunkOptions, rechunk};
+///
+/// # let directory = std::env::temp_dir().join(format!("nczchunk-doc-rechunk-{}", std::process::id()));
+/// let maps = Description::new(&[8, 6, 6], ElementType::Short).with_chunk_shape(&[1, 6, 6]);
+/// let source = Array::create(&directory, "maps", &maps)?;
+/// source.write(&Hyperslab::all(), &(0..288i16).collect::<Vec<_>>())?;
+///
+/// let options = RechunkOptions::default().with_memory(64 << 20);
+/// let series = source.describe(|same| {
+///     rechunk(&source, &directory, "series", &same.with_chunk_shape(&[8, 2, 2]), &options)
+/// })?;
+/// let of_one_place = Hyperslab::new(&[0, 3, 3], &[8, 1, 1]);
+/// assert_eq!(series.array.read::<i16>(&of_one_place)?, source.read::<i16>(&of_one_place)?);
+/// assert_eq!((series.plan.passes.len(), series.plan.passes[0].chunks_written), (1, 9));
+/// # std::fs::remove_dir_all(directory).unwrap();
+/// # Ok::<(), nczchunk::Error>(())
+/// ```
+///
+/// # Errors
+/// `RechunkMemory`, which names the least memory that would do; `Argument` if shape, selection or type do not suit the
+/// source, and for what is left there of another call; `Unsupported` for variable-length strings; `Conflict` if another
+/// process has completed the array meanwhile; those of [`Array::create`], of reading and of writing.
+pub fn rechunk(
+    source: &Array,
+    path: impl AsRef<Path>,
+    name: &str,
+    description: &Description<'_>,
+    options: &RechunkOptions<'_>,
+) -> Result<Rechunked> {
+    let path = path.as_ref();
+    // What cannot be does not leave an empty directory.
+    rechunk_plan(source, description, options)?;
+    let done = rechunk_in(source, &create_storage(path)?, name, description, options)?;
+    if done.boxes_resumed > 0 && !is_url(path) {
+        remove_unfinished(path, name);
+    }
+    Ok(done)
+}
+
+/// [`rechunk`] for an array in a storage.
+///
+/// # Errors
+/// Those of `rechunk`.
+pub fn rechunk_in(
+    source: &Array,
+    storage: &Storage,
+    name: &str,
+    description: &Description<'_>,
+    options: &RechunkOptions<'_>,
+) -> Result<Rechunked> {
+    let name = name.trim_matches('/');
+    let new = Array::unwritten(storage, name, description)?;
+    let source = side_of(source, options)?;
+    check(&source, &new.array)?;
+    let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
+    let place = Place::new(storage, name, options)?;
+    let of = of(&source, &new);
+    let record = match place.journal {
+        Some(storage) => Record::read(storage, &place.journal_name)?,
+        None => None,
+    };
+    let (record, decision) = match record {
+        Some(record) if record.of != of => {
+            const OTHER: &str = "an unfinished rechunking from or to another array is here; \
+                                 make the same call as before to continue it, or remove it";
+            return Err(Error::from(ErrorKind::Argument(OTHER)).in_object(shown(name)));
+        }
+        Some(record) if new.is_written(storage, name)? => {
+            // It was ended when nothing was left to do but this.
+            let decision = Decision::resumed(&source, &target, &place, &record, options)?;
+            let resumed = decision.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
+            place.clean(&place.journal(record))?;
+            let array = Array::open_in(storage, name, Access::Write)?;
+            return Ok(Rechunked { array, plan: decision.plan, boxes_resumed: resumed });
+        }
+        Some(record) => {
+            let decision = Decision::resumed(&source, &target, &place, &record, options)?;
+            (record, decision)
+        }
+        None => {
+            let decision = Decision::new(&source, &target, &place, options)?;
+            // A call that was ended at once has left the mark alone.
+            if let Some(storage) = place.journal {
+                storage.remove(&place.mark)?;
+                storage.remove_empty(&place.work)?;
+            }
+            new.make_room(storage, name)?;
+            let record = Record::new(of, decision.chunks.clone());
+            place.journal(record.clone()).mark()?;
+            (record, decision)
+        }
+    };
+    let resumed = run(&source, &target, &place, record, &decision, options, &|| new.write(storage, name))?;
+    Ok(Rechunked { array: new.array, plan: decision.plan, boxes_resumed: resumed })
+}
+
+/// How an array is going to be rechunked: what [`rechunk`] does with the same arguments. Nothing is read or written.
+///
+/// # Errors
+/// Those of `rechunk` that are about the arguments.
+pub fn rechunk_plan(
+    source: &Array,
+    description: &Description<'_>,
+    options: &RechunkOptions<'_>,
+) -> Result<RechunkPlan> {
+    let nowhere = Storage::new(Memory::new())?;
+    // Arrays for netCDF-C are in a group, and have a name there.
+    let new = Array::unwritten(&nowhere, "array", description)?;
+    let source = side_of(source, options)?;
+    check(&source, &new.array)?;
+    let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
+    let place = Place::new(&nowhere, "array", options)?;
+    Ok(Decision::new(&source, &target, &place, options)?.plan)
+}
+
+/// The source as a side of a pass.
+fn side_of<'a>(source: &'a Array, options: &RechunkOptions<'_>) -> Result<Side<'a>> {
+    let all = Side::all(source.variable(), source.store(), Access::Read);
+    if *source.element_type() == ElementType::String {
+        let words = "rechunking variable-length strings, whose memory is not known before they are read";
+        return Err(ErrorKind::Unsupported(words).into());
+    }
+    let Some((hyperslab, kept)) = &options.selection else { return Ok(all) };
+    let plan = crate::plan::Plan::new(source.variable(), hyperslab, Access::Read)?;
+    let mut side = Side { kept: kept.to_vec(), ..all };
+    for (d, projections) in plan.dimensions().iter().enumerate() {
+        let slice = projections.slice();
+        let step = isize::try_from(slice.stride()).map_err(|_| ErrorKind::Stride(0))?;
+        let descends = slice.descends();
+        let first = if descends { slice.last().unwrap_or(slice.start()) } else { slice.start() };
+        (side.start[d], side.count[d], side.stride[d]) = (first, slice.count(), if descends { -step } else { step });
+    }
+    let are_ascending = kept.windows(2).all(|pair| pair[0] < pair[1]);
+    let are_dimensions = kept.iter().all(|&d| d < side.count.len());
+    if !are_ascending || !are_dimensions || (0..side.count.len()).any(|d| !kept.contains(&d) && side.count[d] != 1) {
+        let words = "the kept dimensions must ascend, and of each other one the hyperslab must select one element";
+        return Err(ErrorKind::Argument(words).into());
+    }
+    Ok(side)
+}
+
+/// Refuses a new array that cannot hold what is selected.
+fn check(source: &Side<'_>, new: &Array) -> Result<()> {
+    let variable = new.variable();
+    let shape: Vec<usize> = variable.dimensions().iter().map(crate::grid::Dimension::len).collect();
+    if shape != source.shape() {
+        return Err(ErrorKind::Argument("the new array must have the shape of what is selected of the source").into());
+    }
+    let words = |variable: &crate::variable::Variable| (variable.element_size(), variable.word_size());
+    if words(variable) != words(source.variable) || *new.element_type() == ElementType::String {
+        return Err(ErrorKind::Argument("the new array must have elements of the source's type").into());
+    }
+    Ok(())
+}
+
+/// What a call rechunks, and to what: another call with the same can continue it.
+fn of(source: &Side<'_>, new: &Unwritten) -> String {
+    let dimensions = source.variable.dimensions();
+    let lens: Vec<(usize, usize)> = dimensions.iter().map(|d| (d.len(), d.chunklen())).collect();
+    let (start, stride, size) = (&source.start, &source.stride, source.variable.element_size());
+    format!("{lens:?} of {size} bytes from {start:?} by {stride:?} to {}", new.document())
+}
+
+fn shown(name: &str) -> &str {
+    if name.is_empty() { "the storage" } else { name }
+}
+
+/// Where the journal and the temporary array are.
+struct Place<'a> {
+    /// `None` where objects cannot be replaced: then nothing is continued.
+    journal: Option<&'a Storage>,
+    journal_name: Name,
+    mark: Name,
+    /// `None` where nothing can be removed any more.
+    temporary: Option<&'a Storage>,
+    work: Name,
+}
+
+impl<'a> Place<'a> {
+    fn new(storage: &'a Storage, name: &str, options: &RechunkOptions<'a>) -> Result<Self> {
+        let below = if name.is_empty() { "" } else { "/" };
+        let work = Name::of(format_args!("{name}{below}{WORK}"))?;
+        let journal_name = Name::of(format_args!("{}/journal.json", &*work))?;
+        let mark = Name::of(format_args!("{}/mark", &*work))?;
+        let journal = Some(storage).filter(|storage| !storage.is_archive());
+        let temporary = options.temporary.or(journal);
+        Ok(Place { journal, journal_name, mark, temporary, work })
+    }
+
+    fn journal(&self, record: Record) -> Journal<'_> {
+        Journal::new(self.journal, [&self.journal_name, &self.mark], record)
+    }
+
+    /// Removes the temporary array and the journal, in an order in which nobody is misled.
+    fn clean(&self, journal: &Journal<'_>) -> Result<()> {
+        journal.unmark()?;
+        if let Some(storage) = self.temporary {
+            remove_below(storage, &format!("{}/chunks", &*self.work))?;
+        }
+        journal.remove()?;
+        for storage in [self.temporary, self.journal].into_iter().flatten() {
+            storage.remove_empty(&self.work)?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes all objects below a prefix.
+fn remove_below(storage: &Storage, prefix: &str) -> Result<()> {
+    let (mut objects, mut prefixes) = (Vec::new(), Vec::new());
+    storage.list(prefix, &mut |last, entry| {
+        match entry {
+            Entry::Object => objects.push(format!("{prefix}/{last}")),
+            Entry::Prefix => prefixes.push(format!("{prefix}/{last}")),
+        }
+        Ok(())
+    })?;
+    objects.iter().try_for_each(|object| storage.remove(object))?;
+    prefixes.iter().try_for_each(|prefix| remove_below(storage, prefix))?;
+    storage.remove_empty(prefix)
+}
+
+/// Removes the files that a call which was killed has left half written, of an array that is complete.
+#[doc(hidden)]
+pub fn remove_unfinished(path: &Path, name: &str) {
+    let Ok(directory) = Directory::open(path) else { return };
+    let mut left = Vec::new();
+    // What cannot be listed or removed is in nobody's way.
+    let _ = directory.each_unfinished(name, &mut |unfinished| {
+        left.extend((unfinished.is_written() == Some(false)).then_some(unfinished.name));
+        Ok(())
+    });
+    for name in left {
+        let _ = std::fs::remove_file(path.join(name));
+    }
+    // It is empty now, if it was not before.
+    let work = if name.is_empty() { path.join(WORK) } else { path.join(name).join(WORK) };
+    let _ = std::fs::remove_dir_all(work);
+}
+
+/// Does what is left to do; returns how many boxes there were done before.
+fn run(
+    source: &Side<'_>,
+    target: &Side<'_>,
+    place: &Place<'_>,
+    record: Record,
+    decision: &Decision,
+    options: &RechunkOptions<'_>,
+    complete: &dyn Fn() -> Result<()>,
+) -> Result<usize> {
+    let passes = &decision.plan.passes;
+    let num_boxes: usize = passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
+    let bytes = usize::try_from(decision.plan.num_bytes).unwrap_or(usize::MAX);
+    let done_before = passes.iter().take(record.pass).map(|pass| pass.num_boxes).sum::<usize>() + record.num_done();
+    let num_bytes = bytes.saturating_mul(2 * passes.len());
+    let counters = Counters {
+        boxes: AtomicUsize::new(done_before),
+        num_boxes,
+        bytes: AtomicUsize::new((num_bytes as f64 * (done_before as f64 / num_boxes.max(1) as f64)) as usize),
+        num_bytes,
+    };
+    let first = record.pass;
+    let journal = place.journal(record);
+    for pass in first..passes.len() {
+        let cuts = &decision.cuts[pass];
+        journal.change(|record| record.begin(pass, passes[pass].num_boxes))?;
+        // One handle for each pass, so that the memory of one is not kept in the other.
+        let between = match (&decision.cuts[..], place.temporary) {
+            ([one, two], Some(storage)) => Some(temporary((storage, place), target, one, two)?),
+            _ => None,
+        };
+        let side = |access| between.as_ref().map(|array| Side::all(array.variable(), array.store(), access));
+        let (reads, writes) = (side(Access::Read), side(Access::Write));
+        let is_last = pass + 1 == passes.len();
+        let from = if pass == 0 { source } else { reads.as_ref().ok_or(ErrorKind::Internal)? };
+        let to = if is_last { target } else { writes.as_ref().ok_or(ErrorKind::Internal)? };
+        let team = decision.teams[pass];
+        let needs = Needs { source: Some(from), target: Some(to), team, limit: options.memory };
+        let bytes_in_flight = needs.in_flight();
+        let running = Pass { source: from, target: to, cuts, team, bytes_in_flight, counters: &counters };
+        let done = running.run(options.transfer, &journal);
+        if let Err(error) = done {
+            // Whoever goes on finds all that is done, unless another has done it all.
+            if error.kind() != ErrorKind::Conflict {
+                journal.change(|_| Ok(()))?;
+            }
+            return Err(error);
+        }
+        source.store.free_memory();
+    }
+    journal.change(|_| Ok(()))?;
+    journal.check()?;
+    complete()?;
+    place.clean(&journal)?;
+    target.store.free_memory();
+    // There is nothing left that the answer could end.
+    counters.bytes.store(num_bytes, Relaxed);
+    let _ = counters.ask(options.transfer);
+    Ok(done_before)
+}
+
+#[cfg(all(test, feature = "codecs"))]
+mod tests;

@@ -1,0 +1,358 @@
+//! Arrays that are rechunked in every way, compared with what they were.
+
+use std::cell::Cell;
+
+use super::*;
+use crate::array::ArrayFormat;
+use crate::chunk_list::ChunkRun;
+use crate::transfer::Progress;
+
+fn memory() -> Storage {
+    Storage::new(Memory::new()).unwrap()
+}
+
+/// An array with a different value in each element, except for a fill value here and there.
+fn source(storage: &Storage, shape: &[usize], chunks: &[usize]) -> (Array, Vec<i32>) {
+    let fill = (-1i32).to_ne_bytes();
+    let description = Description::new(shape, ElementType::Int).with_chunk_shape(chunks).with_codecs(&[]);
+    let description = description.with_fill_value(&fill);
+    let array = Array::create_in(storage, "source", &description).unwrap();
+    let elements = shape.iter().product::<usize>() as i32;
+    let values: Vec<i32> = (0..elements).map(|i| if i % 5 == 0 || i < elements / 4 { -1 } else { i }).collect();
+    array.write(&Hyperslab::all(), &values).unwrap();
+    (array, values)
+}
+
+fn values(array: &Array) -> Vec<i32> {
+    array.read(&Hyperslab::all()).unwrap()
+}
+
+fn objects(storage: &Storage, prefix: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut below = Vec::new();
+    storage
+        .list(prefix, &mut |last, entry| {
+            let name = if prefix.is_empty() { last.to_owned() } else { format!("{prefix}/{last}") };
+            if entry == Entry::Object {
+                found.push(name)
+            } else {
+                below.push(name)
+            }
+            Ok(())
+        })
+        .unwrap();
+    below.iter().for_each(|prefix| found.extend(objects(storage, prefix)));
+    found.sort();
+    found
+}
+
+/// The least memory that rechunking takes, as its error says.
+fn least(array: &Array, description: &Description<'_>) -> usize {
+    let none = RechunkOptions::default().with_memory(1);
+    match rechunk_plan(array, description, &none).unwrap_err().kind() {
+        ErrorKind::RechunkMemory { needed, limit: 1 } => needed,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn elements_are_the_same_whatever_the_chunks_the_memory_and_the_threads() {
+    let chunkings: [&[usize]; 4] = [&[7, 11, 13], &[1, 11, 13], &[7, 2, 2], &[3, 4, 5]];
+    let storage = memory();
+    let (array, expected) = source(&storage, &[7, 11, 13], &[2, 5, 4]);
+    for chunks in chunkings {
+        for (threads, shards) in [(1, false), (3, true), (3, false)] {
+            let shard: Vec<usize> = chunks.iter().map(|len| len * 2).collect();
+            array
+                .describe(|same| {
+                    let mut description = same.with_chunk_shape(chunks);
+                    if shards {
+                        description = description.with_shard_shape(&shard);
+                    }
+                    for more in [0, 1000, 64 << 20] {
+                        let to = memory();
+                        let options = RechunkOptions::default()
+                            .with_memory(least(&array, &description) + more)
+                            .with_transfer(Options::default().with_threads(threads));
+                        let done = rechunk_in(&array, &to, "a/b", &description, &options)?;
+                        assert_eq!((values(&done.array), done.boxes_resumed), (expected.clone(), 0));
+                        let again = Array::open_in(&to, "a/b", Access::Read)?;
+                        assert_eq!(values(&again), expected, "{chunks:?} {threads} {more}");
+                        assert!(done.plan.passes.iter().all(|pass| pass.memory <= least(&array, &description) + more));
+                        let names = objects(&to, "");
+                        assert!(!names.iter().any(|name| name.contains(WORK)));
+                        // The first map is fill values only, so that it is not stored.
+                        let has_first = names.iter().any(|name| name == "a/b/c/0/0/0");
+                        assert_eq!(has_first, chunks != [1, 11, 13] || shards, "{names:?}");
+                    }
+                    Ok(())
+                })
+                .unwrap();
+        }
+    }
+}
+
+/// Little memory for so many maps: half of them fit.
+const LITTLE: usize = 9 << 20;
+
+/// An array of maps that is so large that its series are better made in two passes.
+fn maps(storage: &Storage) -> (Array, Vec<i32>) {
+    source(storage, &[240, 40, 40], &[1, 40, 40])
+}
+
+fn in_two_passes(array: &Array) -> RechunkOptions<'static> {
+    let options = RechunkOptions::default().with_memory(LITTLE);
+    let plan = array.describe(|same| rechunk_plan(array, &same.with_chunk_shape(&[240, 10, 10]), &options)).unwrap();
+    assert_eq!(plan.passes.len(), 2, "{plan:?}");
+    assert_eq!((plan.passes[0].chunks_read, plan.passes[1].chunks_written), (240, 16));
+    // Each chunk between the passes is written once, and read once.
+    assert_eq!(plan.passes[0].chunks_written, plan.passes[1].chunks_read);
+    assert!(plan.passes.iter().all(|pass| pass.memory <= LITTLE && pass.bytes_read == plan.num_bytes));
+    options
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn two_passes_leave_nothing_behind() {
+    let storage = memory();
+    let (array, expected) = maps(&storage);
+    let (options, elsewhere) = (in_two_passes(&array), memory());
+    for temporary in [None, Some(&elsewhere)] {
+        let to = memory();
+        let options = temporary.map_or(options, |storage| options.with_temporary(storage));
+        let done = array
+            .describe(|same| rechunk_in(&array, &to, "", &same.with_chunk_shape(&[240, 10, 10]), &options))
+            .unwrap();
+        assert!(values(&done.array) == expected);
+        // All series, and the metadata.
+        assert_eq!((objects(&to, "").len(), objects(&elsewhere, "").len()), (17, 0));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn a_call_that_was_ended_is_continued_and_does_nothing_twice() {
+    let storage = memory();
+    let (array, expected) = maps(&storage);
+    let options = in_two_passes(&array);
+    let to = memory();
+    let (mut ended, mut highest) = (0, 0);
+    let array_of = || Array::open_in(&to, "x/y", Access::Read);
+    let done = loop {
+        let boxes = Cell::new((0, 0));
+        // It ends after each few boxes.
+        let stop = |at: Progress| {
+            let (first, _) = boxes.get();
+            let first = if first == 0 { at.chunks_done + 1 } else { first };
+            boxes.set((first, at.chunks_done));
+            if at.chunks_done >= first && at.chunks_done < at.num_chunks { 77 } else { 0 }
+        };
+        let options = options.with_transfer(Options::default().with_progress(&stop));
+        let result =
+            array.describe(|same| rechunk_in(&array, &to, "x/y", &same.with_chunk_shape(&[240, 10, 10]), &options));
+        match result {
+            Ok(done) => break done,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Stopped(77));
+                assert!(array_of().is_err());
+                // What was done before counts as done.
+                assert!(boxes.get().0 > highest, "{boxes:?} {highest}");
+                highest = boxes.get().1;
+                ended += 1;
+            }
+        }
+        // Another array is not made of what there is.
+        let other =
+            array.describe(|same| rechunk_in(&array, &to, "x/y", &same.with_chunk_shape(&[240, 9, 9]), &options));
+        let error = other.err().unwrap();
+        assert!(error.to_string().contains("an unfinished rechunking"), "{error}");
+        // Nor within less memory than what was begun with takes.
+        let less = RechunkOptions::default().with_memory((8 << 20) + 5000);
+        let error = array
+            .describe(|same| rechunk_in(&array, &to, "x/y", &same.with_chunk_shape(&[240, 10, 10]), &less))
+            .err()
+            .unwrap();
+        assert!(matches!(error.kind(), ErrorKind::RechunkMemory { .. }), "{error}");
+    };
+    assert!(ended > 3 && done.boxes_resumed >= highest, "{ended} {} {highest}", done.boxes_resumed);
+    assert!(values(&done.array) == expected && values(&array_of().unwrap()) == expected);
+    assert!(!objects(&to, "").iter().any(|name| name.contains(WORK)));
+    // Once it is there it is an array like others.
+    let again = array.describe(|same| rechunk_in(&array, &to, "x/y", &same, &options));
+    assert_eq!(again.err().unwrap().kind(), ErrorKind::NotOverwritten);
+}
+
+/// Another call completes the array meanwhile, and removes the temporary one: nothing wrong is written after that.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn a_call_that_is_overtaken_ends_and_spoils_nothing() {
+    let storage = memory();
+    let (array, expected) = maps(&storage);
+    let options = in_two_passes(&array);
+    let num_boxes = array
+        .describe(|same| rechunk_plan(&array, &same.with_chunk_shape(&[240, 10, 10]), &options))
+        .map(|plan| plan.passes.iter().map(|pass| pass.num_boxes).sum::<usize>())
+        .unwrap();
+    for overtaken_at in 0..num_boxes {
+        let to = memory();
+        let go = |options: &RechunkOptions<'_>| {
+            array.describe(|same| rechunk_in(&array, &to, "a", &same.with_chunk_shape(&[240, 10, 10]), options))
+        };
+        let is_overtaken = Cell::new(false);
+        let overtake = |at: Progress| {
+            if at.chunks_done == overtaken_at && !is_overtaken.replace(true) {
+                assert!(go(&options).is_ok());
+            }
+            0
+        };
+        let slow = options.with_transfer(Options::default().with_progress(&overtake));
+        assert_eq!(go(&slow).err().unwrap().kind(), ErrorKind::Conflict, "{overtaken_at}");
+        assert!(is_overtaken.get());
+        assert!(values(&Array::open_in(&to, "a", Access::Read).unwrap()) == expected, "{overtaken_at}");
+    }
+}
+
+/// A storage that fails at the n-th write or removal, as if the process ended there.
+struct Ending {
+    memory: Memory,
+    left: AtomicUsize,
+}
+
+impl Ending {
+    fn count(&self) -> Result<()> {
+        match self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(ErrorKind::System(5).into()),
+        }
+    }
+}
+
+impl crate::object::ObjectStore for std::sync::Arc<Ending> {
+    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+        self.memory.read(name, begin, buffer)
+    }
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.memory.list(prefix, one)
+    }
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.count()?;
+        self.memory.write(name, bytes)
+    }
+    fn remove(&self, name: &str) -> Result<()> {
+        self.count()?;
+        self.memory.remove(name)
+    }
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+/// Wherever it ends, the array is absent or complete, and the same call completes it.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn wherever_it_ends_it_is_continued() {
+    let storage = memory();
+    let (array, expected) = maps(&storage);
+    let options = in_two_passes(&array);
+    let (mut number, mut is_complete) = (0, false);
+    while !is_complete {
+        let ending = std::sync::Arc::new(Ending { memory: Memory::new(), left: AtomicUsize::new(number) });
+        let to = Storage::new(ending.clone()).unwrap();
+        let go =
+            || array.describe(|same| rechunk_in(&array, &to, "g/a", &same.with_chunk_shape(&[240, 10, 10]), &options));
+        is_complete = go().is_ok();
+        if let Ok(there) = Array::open_in(&to, "g/a", Access::Read) {
+            assert!(values(&there) == expected, "{number}");
+        }
+        ending.left.store(usize::MAX, Relaxed);
+        if !is_complete {
+            let done = go().map_err(|error| format!("{number}: {error}")).unwrap();
+            assert!(values(&done.array) == expected, "{number}");
+        }
+        assert!(!objects(&to, "").iter().any(|name| name.contains(WORK)), "{number}");
+        assert!(Array::open_in(&to, "g/a", Access::Read).is_ok());
+        number += 1;
+    }
+    assert!(number > 40, "{number}");
+}
+
+#[test]
+fn a_selection_is_rechunked() {
+    let storage = memory();
+    let (array, expected) = source(&storage, &[9, 8, 7], &[4, 3, 2]);
+    let slab = Hyperslab::new(&[8, 5, 0], &[4, 1, 7]).with_signed_stride(&[-2, 1, 1]);
+    let options = RechunkOptions::default().with_selection(slab, &[0, 2]);
+    let description = Description::new(&[4, 7], ElementType::Int).with_chunk_shape(&[3, 3]);
+    let done = rechunk_in(&array, &memory(), "", &description, &options).unwrap();
+    let at = |i: usize, k: usize| expected[(8 - 2 * i) * 56 + 5 * 7 + k];
+    assert_eq!(values(&done.array), (0..28).map(|n| at(n / 7, n % 7)).collect::<Vec<_>>());
+    for kept in [&[2, 0][..], &[0], &[0, 1], &[0, 3]] {
+        let options = RechunkOptions::default().with_selection(slab, kept);
+        assert!(rechunk_in(&array, &memory(), "", &description, &options).is_err(), "{kept:?}");
+    }
+}
+
+#[test]
+fn formats_and_shapes_of_all_kinds_are_rechunked() {
+    let storage = memory();
+    let (array, expected) = source(&storage, &[5, 4], &[2, 3]);
+    let fill = 3i32.to_ne_bytes();
+    let plain = Description::new(&[5, 4], ElementType::Int).with_dimension_names(&["x", "y"]);
+    let lists: [&[ChunkRun]; 2] = [&[ChunkRun::new(1, 2), ChunkRun::new(1, 3)], &[]];
+    for description in [
+        plain.with_format(ArrayFormat::ZarrV2),
+        plain.with_format(ArrayFormat::NcZarr),
+        plain.with_chunk_shape(&[1, 1]).with_fill_value(&fill),
+        plain.with_chunk_shape(&[100, 100]),
+        plain.with_chunk_shape(&[3, 2]).with_chunk_runs(&lists),
+        plain.with_endian(crate::variable::Endian::Big),
+    ] {
+        let done = rechunk_in(&array, &memory(), "a", &description, &RechunkOptions::default()).unwrap();
+        assert_eq!(values(&done.array), expected);
+    }
+    // Nothing, and a single element.
+    for (shape, expected) in [(&[0, 3][..], 0), (&[], 1)] {
+        let array = Array::create_in(&memory(), "", &Description::new(shape, ElementType::Int)).unwrap();
+        let done = array.describe(|same| rechunk_in(&array, &memory(), "", &same, &RechunkOptions::default())).unwrap();
+        assert_eq!(values(&done.array).len(), expected);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let storage = memory();
+    let (array, _) = source(&storage, &[5, 4], &[2, 3]);
+    let options = RechunkOptions::default();
+    let refused =
+        |description: &Description<'_>| rechunk_in(&array, &memory(), "", description, &options).err().unwrap();
+    assert!(refused(&Description::new(&[4, 5], ElementType::Int)).to_string().contains("the shape"));
+    for element in [ElementType::Double, ElementType::Byte, ElementType::String] {
+        assert!(refused(&Description::new(&[5, 4], element)).to_string().contains("type"), "{element}");
+    }
+    let texts = Array::create_in(&memory(), "", &Description::new(&[2], ElementType::String)).unwrap();
+    let error = texts.describe(|same| rechunk_in(&texts, &memory(), "", &same, &options)).err().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::Unsupported(_)));
+    let error = rechunk_in(&array, &storage, "source", &Description::new(&[5, 4], ElementType::Int), &options);
+    assert_eq!(error.err().unwrap().kind(), ErrorKind::NotOverwritten);
+}
+
+#[test]
+fn the_error_of_too_little_memory_names_what_is_enough() {
+    let storage = memory();
+    let (array, expected) = source(&storage, &[64, 64], &[64, 1]);
+    array
+        .describe(|same| {
+            let description = same.with_chunk_shape(&[1, 64]);
+            let least = least(&array, &description);
+            let with = |memory| {
+                let options = RechunkOptions::default().with_memory(memory);
+                rechunk_in(&array, &super::tests::memory(), "", &description, &options)
+            };
+            assert!(values(&with(least)?.array) == expected);
+            let error = with(least - 1).err().unwrap();
+            let words = format!("rechunking needs at least {least} bytes of memory, and the limit is {}", least - 1);
+            assert_eq!((error.to_string(), error.status()), (words, crate::status::ENOMEM));
+            Ok(())
+        })
+        .unwrap();
+}

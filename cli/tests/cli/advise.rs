@@ -1,0 +1,45 @@
+//! `advise`: chunk shapes for ways of reading.
+
+use super::{Temporary, run, run_at};
+
+#[test]
+fn a_shape_gets_advice() {
+    let arguments = ["advise", "--shape", "8760x721x1440", "--pattern", "map=0.7,series=0.3", "--decoding", "1G"];
+    let text = run(&arguments).text();
+    let rows = ["8760 x 721 x 1440 in chunks of ", "map (1 x 721 x 1440), 70 % of the reads", "  netCDF-C "];
+    for row in rows {
+        assert!(text.contains(row), "{row}: {text}");
+    }
+    let slow = [&arguments[..], &["--latency", "50ms", "--bandwidth", "100M", "--shard", "256M", "--json"]].concat();
+    let json = run(&slow).text();
+    assert!(json.contains("\"latency\":") && json.contains("\"shard_shape\":"), "{json}");
+}
+
+#[test]
+fn an_array_and_a_trace_get_advice() {
+    let directory = Temporary::new();
+    let text = run(&["advise", "data/coads_sst.zarr", "-p", "map", "-p", "series=2"]).text();
+    assert!(text.contains("  present               5 x 40 x 50 "), "{text}");
+    let at = std::fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../data/coads_sst.zarr")).unwrap();
+    let line = format!("{}\t\t1,90,180\t1,1,1\n", at.display());
+    std::fs::write(directory.join("trace"), line.repeat(3) + "/elsewhere\t\t12,1,1\t1,1,1\n").unwrap();
+    let text = run_at(&directory, &["advise", "data/coads_sst.zarr", "--trace", "@/trace"]).text();
+    assert!(text.contains("1 x 90 x 180 (1 x 90 x 180), 100 % of the reads"), "{text}");
+    std::fs::write(directory.join("trace"), "").unwrap();
+    let message = run_at(&directory, &["advise", "data/coads_sst.zarr", "--trace", "@/trace"]).message(1);
+    assert!(message.contains("this has no reads of the array"), "{message}");
+}
+
+#[test]
+fn what_is_no_pattern_is_refused() {
+    for (arguments, words) in [
+        (&["--shape", "10x10", "--pattern", "maps"][..], "expected map, series, row, all or 2 lengths"),
+        (&["--shape", "10x10", "--pattern", "map=0"], "expected PATTERN=WEIGHT"),
+        (&["--shape", "10x10", "--pattern", "map", "--latency", "soon"], "expected a time"),
+        (&["--shape", "10x10"], "--pattern"),
+        (&["--pattern", "map"], "--shape"),
+    ] {
+        let message = run(&[&["advise"], arguments].concat()).message(2);
+        assert!(message.contains(words), "{message}");
+    }
+}

@@ -1,0 +1,46 @@
+"""advise(): chunk shapes for ways of reading; and the trace of what a program reads."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import nczchunk
+
+SHAPE = (8760, 361, 576)
+MAP, SERIES = (1, 361, 576), (8760, 1, 1)
+
+
+def test_chunks_are_between_those_of_each_pattern():
+    (times, rows, columns), seconds = nczchunk.advise(SHAPE, "f4", [(MAP, 0.7), (SERIES, 0.3)])
+    assert 1 < times < 8760 and rows * columns < 361 * 576 and seconds > 0
+    for pattern in (MAP, SERIES):
+        alone, least = nczchunk.advise(SHAPE, "f4", [(pattern, 1)])
+        assert least < seconds and alone != (times, rows, columns)
+
+
+def test_a_server_has_larger_chunks():
+    patterns = [(MAP, 1), (SERIES, 1)]
+    near, _ = nczchunk.advise(SHAPE, "f4", patterns)
+    far, _ = nczchunk.advise(SHAPE, "f4", patterns, latency=0.1, in_flight=4)
+    assert near[0] * near[1] * near[2] < far[0] * far[1] * far[2]
+
+
+@pytest.mark.parametrize(("patterns", "error", "words"), [
+    ([], ValueError, "advice needs a pattern"), ([MAP], TypeError, r"patterns\[0\]"),
+    ([((1, 1), 1)], ValueError, r"patterns\[0\]: expected 3 lengths"), ([(MAP, -1)], ValueError, "weight"),
+    ([((0, 1, 1), 1)], ValueError, r"patterns\[0\]")])
+def test_wrong_patterns(patterns, error, words):
+    with pytest.raises(error, match=words):
+        nczchunk.advise(SHAPE, "f4", patterns)
+
+
+def test_reads_are_recorded(tmp_path):
+    with nczchunk.create(tmp_path / "a", "x", shape=(6, 5), dtype="i4") as array:
+        array[...] = 1
+    trace = tmp_path / "trace"
+    program = f"import nczchunk; a = nczchunk.open({str(tmp_path / 'a')!r}, 'x'); a[2]; a[::-2, 1]"
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "NCZCHUNK_TRACE": str(trace)})
+    expected = [f"{tmp_path / 'a'}\tx\t1,5\t1,1", f"{tmp_path / 'a'}\tx\t3,1\t-2,1"]
+    assert trace.read_text().splitlines() == expected
