@@ -1,7 +1,7 @@
 //! The command-line program: shows, checks, dumps and copies the arrays that the library opens.
 //!
 //! ```text
-//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ references.rs check.rs    the commands, one each
+//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ concat.rs references.rs check.rs    the commands, one each
 //!   generate.rs      a command for those who install the program
 //!
 //!   open_storage.rs  from the words of the user to an open array
@@ -26,6 +26,7 @@
 mod attribute;
 mod cf;
 mod check;
+mod concat;
 mod copy;
 mod dump;
 mod element;
@@ -87,6 +88,7 @@ enum Command {
     Dump(dump::Dump),
     Map(map::Map),
     Copy(copy::Copy),
+    Concat(concat::Concat),
     References(references::References),
     Check(check::Check),
     #[command(hide = true)]
@@ -117,6 +119,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Dump(dump) => dump.run(&session),
         Command::Map(map) => map.run(&session),
         Command::Copy(copy) => copy.run(&session),
+        Command::Concat(concat) => concat.run(),
         Command::References(references) => references.run(),
         Command::Check(check) => check.run(&session),
         Command::Generate(generate) => generate.run(Arguments::command()),

@@ -172,7 +172,8 @@ fn fill_value(file: &File, header: &Header) -> Result<Option<Vec<u8>>> {
 /// The most filters that a pipeline has: as many as a chunk's mask has bits.
 const MOST_FILTERS: usize = 32;
 
-fn filters(cursor: &mut Cursor<'_>) -> Result<Vec<Filter>> {
+/// The filters of a pipeline.
+pub(super) fn filters(cursor: &mut Cursor<'_>) -> Result<Vec<Filter>> {
     /// From this number on filters have names.
     const NAMED: u32 = 256;
     let (version, count) = (cursor.u8()?, usize::from(cursor.u8()?));

@@ -6,53 +6,58 @@ use super::names;
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::shared::Shared;
 
 /// What an object is.
-#[derive(Debug)]
+#[derive(Clone)]
 pub(crate) enum Reference {
     /// These bytes.
-    Bytes(Vec<u8>),
-    /// The target of this number: so many bytes from an offset on, or all of it.
-    Target(usize, Option<(u64, u64)>),
+    Bytes(Shared<Vec<u8>>),
+    /// So many bytes of a target from an offset on, or all of it.
+    Target(Shared<Target>, Option<(u64, u64)>),
 }
 
-/// What references lead to: an object of the store of this number.
-#[derive(Debug)]
+/// What references lead to: an object of a store.
 pub(crate) struct Target {
-    pub store: usize,
+    pub store: Shared<Box<dyn ObjectStore>>,
     pub name: String,
+}
+
+/// References that are read when they are needed.
+#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+pub(crate) trait Records: Send + Sync {
+    /// The reference that an object is.
+    fn find(&self, name: &str) -> Result<Option<Reference>>;
+
+    /// Calls `one` with the last parts of the names of those that are directly below a prefix.
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
 }
 
 /// Objects that are parts of others, which are only read.
 pub(crate) struct References {
     /// By name, ascending.
     objects: Vec<(String, Reference)>,
-    targets: Vec<Target>,
-    stores: Vec<Box<dyn ObjectStore>>,
+    /// Those that are not among them.
+    records: Option<Box<dyn Records>>,
+    gap: usize,
 }
 
 impl References {
-    /// These objects, of which several of one name are not there.
-    pub(crate) fn new(
-        mut objects: Vec<(String, Reference)>,
-        targets: Vec<Target>,
-        stores: Vec<Box<dyn ObjectStore>>,
-    ) -> Self {
+    /// These objects, of which several of one name are not there, and others. Two parts of a file between which there
+    /// are fewer bytes than `gap` are better read at once.
+    pub(crate) fn new(mut objects: Vec<(String, Reference)>, records: Option<Box<dyn Records>>, gap: usize) -> Self {
         objects.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        References { objects, targets, stores }
+        References { objects, records, gap }
     }
 
-    fn find(&self, name: &str) -> Result<Option<&Reference>> {
+    fn find(&self, name: &str) -> Result<Option<Reference>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let at = self.objects.binary_search_by(|(other, _)| other.as_str().cmp(name));
-        Ok(at.ok().and_then(|at| self.objects.get(at)).map(|(_, reference)| reference))
-    }
-
-    /// The store that a target is in, and the target's name there.
-    fn target(&self, target: usize) -> Result<(&dyn ObjectStore, &str)> {
-        let target = self.targets.get(target).ok_or(ErrorKind::Internal)?;
-        let store = self.stores.get(target.store).ok_or(ErrorKind::Internal)?;
-        Ok((store, &target.name))
+        match (at.ok().and_then(|at| self.objects.get(at)), &self.records) {
+            (Some((_, reference)), _) => Ok(Some(reference.clone())),
+            (None, Some(records)) => records.find(name),
+            (None, None) => Ok(None),
+        }
     }
 }
 
@@ -72,13 +77,13 @@ impl ObjectStore for References {
                 Ok(Some(bytes.len() as u64))
             }
             Some(Reference::Target(target, None)) => {
-                let (store, target) = self.target(*target)?;
-                store.read(target, begin, buffer)?.map(Some).ok_or_else(|| nowhere(target))
+                let Target { store, name } = &*target;
+                store.read(name, begin, buffer)?.map(Some).ok_or_else(|| nowhere(name))
             }
             Some(Reference::Target(target, Some((first, len)))) => {
-                let (store, target) = self.target(*target)?;
-                let offset = begin.offset(*len);
-                let due = usize::try_from(*len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
+                let Target { store, name: target } = &*target;
+                let offset = begin.offset(len);
+                let due = usize::try_from(len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
                 if due > 0 {
                     let at = first.checked_add(offset).ok_or(ErrorKind::Truncated)?;
                     let mut part = buffer.rest_up_to(due);
@@ -91,7 +96,7 @@ impl ObjectStore for References {
                     // SAFETY: the part is where the buffer begins, which was empty; so many bytes of it were written.
                     unsafe { buffer.set_filled(due) };
                 }
-                Ok(Some(*len))
+                Ok(Some(len))
             }
         }
     }
@@ -103,15 +108,12 @@ impl ObjectStore for References {
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        names::list(self.objects.len(), |i| &self.objects[i].0, prefix, one)
-    }
-
-    fn is_concurrent(&self) -> bool {
-        self.stores.iter().all(|store| store.is_concurrent())
+        names::list(self.objects.len(), |i| &self.objects[i].0, prefix, one)?;
+        self.records.as_ref().map_or(Ok(()), |records| records.list(prefix, one))
     }
 
     fn gap(&self) -> usize {
-        self.stores.iter().map(|store| store.gap()).max().unwrap_or(256)
+        self.gap
     }
 }
 
@@ -124,19 +126,22 @@ mod tests {
     fn references() -> References {
         let memory = Memory::new();
         memory.write("file", b"0123456789").unwrap();
-        let target = |number, part| Reference::Target(number, part);
+        let store = Shared::new(Box::new(memory) as Box<dyn ObjectStore>).unwrap();
+        let targets = ["file", "other"].map(|name| Target { store: store.clone(), name: name.to_owned() });
+        let targets = targets.map(|target| Shared::new(target).unwrap());
+        let target = |number: usize, part| Reference::Target(targets[number].clone(), part);
+        let bytes = |bytes: &[u8]| Reference::Bytes(Shared::new(bytes.to_vec()).unwrap());
         let objects = [
             ("x/0.1", target(0, Some((3, 4)))),
-            ("x/.zarray", Reference::Bytes(b"{}".to_vec())),
+            ("x/.zarray", bytes(b"{}")),
             ("x/0.0", target(0, None)),
             ("x/0.2", target(0, Some((8, 3)))),
             ("x/0.3", target(1, Some((0, 3)))),
             ("x/0.4", target(0, Some((u64::MAX, 3)))),
-            ("z", Reference::Bytes(Vec::new())),
+            ("z", bytes(b"")),
         ];
         let objects = objects.map(|(name, reference)| (name.to_owned(), reference)).into();
-        let targets = ["file", "other"].map(|name| Target { store: 0, name: name.to_owned() });
-        References::new(objects, targets.into(), vec![Box::new(memory)])
+        References::new(objects, None, 256)
     }
 
     #[test]

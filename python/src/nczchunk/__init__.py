@@ -14,10 +14,11 @@ from .group import Group, create_group, open_group
 from .limits import MemoryLimits
 from .listing import Node, list_nodes
 from .references import write_references
+from .storage import concat
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
-           "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group", "write_references"]
+           "concat", "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group", "write_references"]
 
 
 def has_codec(name: str) -> bool:
