@@ -142,7 +142,8 @@ def over_http(options):
                  "A server on the loopback interface that takes 50 ms for each request. *To open* is to open the file",
                  "and its variable; xarray has the references, which kerchunk made before, and opens those. *By",
                  "references* is nczchunk with the same ones.", "",
-                 "| | nczchunk | nczchunk, by references | h5py, fsspec | xarray, kerchunk |", "|---|---:|---:|---:|---:|"]
+                 "| | nczchunk | nczchunk, by references | h5py, fsspec | xarray, kerchunk |",
+                 "|---|---:|---:|---:|---:|"]
         makers = [lambda: Nczchunk(url, 2), lambda: Nczchunk(references, 2), lambda: H5pyFsspec(url),
                   lambda: XarrayKerchunk(references)]
         everyone, times = [], []

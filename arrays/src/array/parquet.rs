@@ -247,3 +247,54 @@ fn rows(bytes: Vec<u8>, most: usize, limit: usize) -> Result<Vec<Row>> {
     });
     read.unwrap_or_else(|| Err(malformed()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_have_numbers_in_row_major_order() {
+        let chunks = Chunks::of("a", r#"{"shape":[5,7],"chunks":[2,3]}"#).unwrap();
+        assert_eq!(chunks.count(), Some(9));
+        for number in 0..9 {
+            assert_eq!(chunks.number(&chunks.key(number).unwrap()), Some(number));
+        }
+        assert_eq!((&*chunks.key(5).unwrap(), chunks.number("1.2")), ("1.2", Some(5)));
+        for none in ["", "1", "1.2.0", "3.0", "0.3", "1.-1", ".zarray", "1/2", "1.2 "] {
+            assert_eq!(chunks.number(none), None, "{none}");
+        }
+        let scalar = Chunks::of("a", r#"{"shape":[],"chunks":[]}"#).unwrap();
+        assert_eq!((scalar.number("0"), scalar.number("1"), &*scalar.key(0).unwrap()), (Some(0), None, "0"));
+        assert!(Chunks::of("a", r#"{"shape":[5],"chunks":[0]}"#).is_err());
+        assert!(Chunks::of("a", r#"{"shape":[5],"chunks":[]}"#).is_err());
+    }
+
+    #[test]
+    fn what_is_no_parquet_file_is_refused() {
+        for bytes in [&b""[..], b"PAR1", b"PAR1PAR1", b"PAR1\xff\xff\xff\xffPAR1", &[b'x'; 100]] {
+            let error = rows(bytes.to_vec(), 10, 1 << 20).err().unwrap();
+            assert!(matches!(error.kind(), ErrorKind::Metadata(_)), "{error}");
+        }
+    }
+
+    /// A file that ends early, or of which a byte is another one, never ends the process.
+    #[test]
+    fn a_file_that_is_changed_is_read_or_refused() {
+        let file = include_bytes!("../../../tests/vectors/refs.parq");
+        let due = rows(file.to_vec(), 10, 1 << 20).unwrap();
+        let first = due.first().unwrap();
+        assert_eq!((first.path.as_deref(), first.part, first.raw.as_deref()), (Some("data/a.nc"), (16817, 130), None));
+        assert_eq!((due.len(), due[1].raw.as_deref(), due[2].path.as_deref()), (3, Some(&b"\x01\x02"[..]), None));
+        assert!(rows(file.to_vec(), 2, 1 << 20).is_err() && rows(file.to_vec(), 10, 10).is_err());
+        for len in 0..file.len() {
+            assert!(rows(file[..len].to_vec(), 10, 1 << 20).is_err(), "{len}");
+        }
+        for at in 0..file.len() {
+            for bit in 0..8 {
+                let mut changed = file.to_vec();
+                changed[at] ^= 1 << bit;
+                let _ = rows(changed, 10, 1 << 20);
+            }
+        }
+    }
+}

@@ -27,7 +27,9 @@ use crate::store::ChunkState;
 /// their own paths and URLs are.
 pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
     if storage.is_archive() {
-        return Err(ErrorKind::Unsupported("references to entries of a zip file").into());
+        return Err(
+            ErrorKind::Unsupported("references to entries of a zip file, and to what references lead to").into()
+        );
     }
     let documents = Storage::new(Memory::new())?;
     let mut writing = Writing { storage, url, documents, unnamed: Vec::new(), chunks: Value::Object(Vec::new()) };

@@ -112,6 +112,10 @@ impl ObjectStore for References {
         self.records.as_ref().map_or(Ok(()), |records| records.list(prefix, one))
     }
 
+    fn is_archive(&self) -> bool {
+        true
+    }
+
     fn gap(&self) -> usize {
         self.gap
     }

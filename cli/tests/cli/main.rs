@@ -1,6 +1,7 @@
 //! Runs the program on the data of the repository, and on arrays that are made here.
 
 mod check;
+mod concat;
 mod copy;
 #[cfg(unix)]
 mod dump;

@@ -18,7 +18,8 @@ from .storage import concat
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
-           "concat", "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group", "write_references"]
+           "concat", "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group",
+           "write_references"]
 
 
 def has_codec(name: str) -> bool:
