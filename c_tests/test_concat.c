@@ -10,7 +10,7 @@
 static void write_month(const char *path, short first_day, size_t days, const char *units)
 {
     const char *const names[2] = {"time", "place"};
-    const size_t shape[2] = {days, 3}, chunks[2] = {10, 3}, three[1] = {3};
+    const size_t shape[2] = {days, 3}, chunks[2] = {10, 3}, three[1] = {3}, start[2] = {0, 0};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
     short values[31 * 3];
@@ -28,7 +28,7 @@ static void write_month(const char *path, short first_day, size_t days, const ch
     description.uncompressed = 1;
     description.overwrite = 1;
     CHECK_OK(nczchunk_array_create(path, "temperature", &description, &array, NULL));
-    CHECK_OK(nczchunk_array_write(array, NULL, NULL, NULL, values, NULL));
+    CHECK_OK(nczchunk_array_write(array, start, description.shape, NULL, values, NULL));
     nczchunk_array_close(array);
 
     description.rank = 1;
@@ -36,7 +36,7 @@ static void write_month(const char *path, short first_day, size_t days, const ch
     description.chunk_shape = three;
     description.dimension_names = names + 1;
     CHECK_OK(nczchunk_array_create(path, "place", &description, &array, NULL));
-    CHECK_OK(nczchunk_array_write(array, NULL, NULL, NULL, values, NULL));
+    CHECK_OK(nczchunk_array_write(array, start, description.shape, NULL, values, NULL));
     nczchunk_array_close(array);
 }
 
@@ -48,6 +48,7 @@ static void months_are_one_array(void)
     nczchunk_array *array = NULL;
     const nczchunk_var *var = NULL;
     const size_t start[2] = {29, 1}, count[2] = {4, 1};
+    const size_t begin_of_all[2] = {0, 0}, count_of_all[2] = {90, 3};
     size_t begin = 0, len = 0, encoded_len = 0;
     short days[4], all[90 * 3];
 
@@ -64,7 +65,7 @@ static void months_are_one_array(void)
     CHECK_OK(nczchunk_array_read(array, start, count, NULL, days, NULL));
     for (short i = 0; i < 4; i++)
         CHECK_EQ(days[i], (29 + i) * 3 + 1);
-    CHECK_OK(nczchunk_array_read(array, NULL, NULL, NULL, all, NULL));
+    CHECK_OK(nczchunk_array_read(array, begin_of_all, count_of_all, NULL, all, NULL));
     for (short i = 0; i < 270; i++)
         CHECK_EQ(all[i], i);
 
@@ -96,7 +97,7 @@ static void what_has_no_time_is_that_of_the_first(void)
 
     CHECK_OK(nczchunk_storage_concat(3, paths, "time", &months, NULL));
     CHECK_OK(nczchunk_array_open_in(months, "place", NCZCHUNK_READ, &array, NULL));
-    CHECK_OK(nczchunk_array_read(array, NULL, NULL, NULL, place, NULL));
+    CHECK_OK(nczchunk_array_read(array, start + 1, count + 1, NULL, place, NULL));
     CHECK(place[0] == 0 && place[1] == 1 && place[2] == 2);
     nczchunk_array_close(array);
 

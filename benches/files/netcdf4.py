@@ -118,8 +118,9 @@ class H5pyFsspec:
 
 class XarrayKerchunk:
     def __init__(self, references):
-        options = {"consolidated": False, "storage_options": {"fo": str(references), "remote_protocol": "http"}}
-        self.array = xarray.open_dataset("reference://", engine="zarr", backend_kwargs=options, cache=False)["v"]
+        options = {"fo": str(references), "remote_protocol": "http", "remote_options": {"asynchronous": True}}
+        self.array = xarray.open_dataset("reference://", engine="zarr", cache=False, backend_kwargs={
+            "consolidated": False, "storage_options": options})["v"]
 
     def prepare(self, slab):
         index = indices(slab)

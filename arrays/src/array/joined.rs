@@ -18,6 +18,8 @@ use crate::fetch::{InPart, InParts, Locate, ObjectChunks};
 use crate::grid::{Access, Dimension};
 use crate::json::{self, At, Value};
 use crate::object::{Directory, Joined, OneFile, Storage, paths};
+#[cfg(feature = "network")]
+use crate::object::{Network, Service, Url};
 use crate::store::ChunkStore;
 use crate::variable::Variable;
 
@@ -46,10 +48,10 @@ const MEMBER: &str = "nczchunk_concat";
 /// value, attributes that say what values mean (such as `units`, `scale_factor` and `missing_value`) with other values;
 /// and for variable-length strings.
 pub fn concat<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<Storage> {
-    let (mut directories, mut parts) = (Vec::new(), Vec::new());
+    let (mut known, mut parts) = (Known::default(), Vec::new());
     for path in paths {
         let path = path.as_ref();
-        alloc::push(&mut parts, part(path, &mut directories)?)?;
+        alloc::push(&mut parts, part(path, &mut known)?)?;
     }
     Storage::joined_of(parts, dimension)
 }
@@ -85,10 +87,48 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>) -> Result<Option
     concat(&paths, dimension).map(Some)
 }
 
+/// What files of several paths are in.
+#[derive(Default)]
+struct Known {
+    directories: Vec<(PathBuf, Storage)>,
+    /// Servers and buckets, each with what the URLs of all their objects begin with.
+    #[cfg(feature = "network")]
+    servers: Vec<(Service, String, Storage)>,
+}
+
+impl Known {
+    /// The file at a URL, which is an object of its server; `None` if something else is there.
+    #[cfg(feature = "network")]
+    fn at_server(&mut self, url: &Url<'_>) -> Result<Option<Storage>> {
+        let is_it = |(of, begin, _): &&(Service, String, _)| *of == url.service && url.text.starts_with(&**begin);
+        let (storage, path) = match self.servers.iter().find(is_it) {
+            Some((_, begin, storage)) => (storage.clone(), url.text.get(begin.len()..).unwrap_or_default()),
+            None => {
+                let (network, path) = Network::open_server(url)?;
+                let storage = Storage::new(network)?;
+                let begin = alloc::text(url.text.strip_suffix(path).unwrap_or_default())?;
+                alloc::push(&mut self.servers, (url.service, begin, storage.clone()))?;
+                (storage, path)
+            }
+        };
+        let name = Network::object_name(url.service, path)?;
+        match FileKind::of(&*storage, &name) {
+            Ok(FileKind::Classic | FileKind::Hdf5) => storage.file(&name).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
 /// What is at a path, by its full name. A file is not kept open, for there may be many of them.
-fn part(path: &Path, directories: &mut Vec<(PathBuf, Storage)>) -> Result<(String, Storage)> {
+fn part(path: &Path, known: &mut Known) -> Result<(String, Storage)> {
     let not_utf8 = ErrorKind::Unsupported("a path that is not UTF-8");
     if super::is_url(path) {
+        #[cfg(feature = "network")]
+        if let Some(url) = Url::of(path)? {
+            if let Some(file) = known.at_server(&url)? {
+                return Ok((alloc::text(url.text)?, file));
+            }
+        }
         return Ok((alloc::text(path.to_str().ok_or(not_utf8)?)?, open_storage(path)?));
     }
     let Ok(full) = std::fs::canonicalize(path) else {
@@ -101,12 +141,12 @@ fn part(path: &Path, directories: &mut Vec<(PathBuf, Storage)>) -> Result<(Strin
         return Ok((text, open_storage(path)?));
     };
     let name = name.to_str().ok_or(not_utf8)?;
-    if let Some((_, directory)) = directories.iter().find(|(other, _)| other == parent) {
+    if let Some((_, directory)) = known.directories.iter().find(|(other, _)| other == parent) {
         return Ok((text, directory.file(name)?));
     }
     let directory = Storage::new(Directory::open(parent).map_err(|error| error.in_object(parent.display()))?)?;
     let file = directory.file(name)?;
-    alloc::push(directories, (parent.to_owned(), directory))?;
+    alloc::push(&mut known.directories, (parent.to_owned(), directory))?;
     Ok((text, file))
 }
 
@@ -328,7 +368,8 @@ pub(super) fn list_each(
 #[cfg(all(test, feature = "codecs"))]
 mod tests {
     use super::*;
-    use crate::object::Memory;
+    use crate::object::delayed::DelayedStorage;
+    use crate::object::{Entry, Memory, read_whole};
     use crate::store::ChunkState;
     use crate::{ArrayFormat, Description, ElementType, Hyperslab};
 
@@ -418,6 +459,52 @@ mod tests {
         assert_eq!(x.read::<i32>(&Hyperslab::all()).unwrap(), [0; 3]);
         assert_eq!(Array::open_in(&all, "a", Access::Write).err().unwrap().kind(), ErrorKind::ReadOnly);
         assert!(crate::references(&all, "a", "").unwrap_err().to_string().contains("differ in length"));
+    }
+
+    /// The same objects in a storage that answers later.
+    fn later(storage: &Storage) -> std::sync::Arc<DelayedStorage> {
+        fn copy(from: &Storage, prefix: &str, to: &DelayedStorage) {
+            from.list(prefix, &mut |last, entry| {
+                let name = if prefix.is_empty() { last.to_owned() } else { format!("{prefix}/{last}") };
+                match entry {
+                    Entry::Object => to.put(&name, &read_whole(&**from, &name, 1 << 20)?.unwrap()),
+                    Entry::Prefix => copy(from, &name, to),
+                }
+                Ok(())
+            })
+            .unwrap();
+        }
+        let later = DelayedStorage::new();
+        copy(storage, "", &later);
+        std::sync::Arc::new(later)
+    }
+
+    /// Reads of several storages are in flight together, and one that fails leaves none behind.
+    #[test]
+    fn files_that_answer_later_are_read_at_the_same_time() {
+        let sharded = |description: Description<'_>| {
+            let description = description.with_shard_shape(&[8, 4]).with_codecs(&[("zstd", "")]);
+            Array::create_in(&memory(), "a", &description).unwrap()
+        };
+        let years = [year(0, 10, plain), year(10, 7, sharded), year(17, 9, plain)];
+        let later: Vec<_> = years.iter().map(later).collect();
+        let mut storages: Vec<_> = later.iter().map(|one| Storage::new(one.clone()).unwrap()).collect();
+        // One of them is there at once.
+        storages.push(year(26, 5, plain));
+        let all = joined(storages);
+        let array = Array::open_in(&all, "a", Access::Read).unwrap();
+        later.iter().for_each(|one| one.reset());
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), (0..31 * 3).collect::<Vec<_>>());
+        assert!(later.iter().all(|one| one.most().0 > 1 && one.requests_in_flight() == 0));
+        // A chunk that is missing reads as the fill value.
+        let lone = Array::open_in(&joined(vec![Storage::new(later[0].clone()).unwrap()]), "a", Access::Read).unwrap();
+        assert_eq!(lone.read::<i32>(&Hyperslab::new(&[9, 0], &[1, 3])).unwrap(), [27, 28, 29]);
+
+        later[2].fail("a/c/1/0", 5);
+        let array = Array::open_in(&all, "a", Access::Read).unwrap();
+        let error = array.read::<i32>(&Hyperslab::all()).unwrap_err();
+        assert_eq!((error.status(), error.about()), (5, "a/c/1/0"));
+        assert!(later.iter().all(|one| one.requests_in_flight() == 0));
     }
 
     /// References name the files themselves, and are read as what they are of.

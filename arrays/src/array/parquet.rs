@@ -43,11 +43,10 @@ pub(super) fn open(storage: &Storage, document: &Value, place: OwnedOrigin) -> R
         alloc::push(&mut objects, (alloc::text(name)?, Reference::Bytes(bytes)))?;
     }
     arrays.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-    // What is referred to is not known yet.
-    const GAP: usize = 256;
     let known = Lock::new(Known::default());
     let records = alloc::try_box(InFiles { storage: storage.clone(), place, record_size, arrays, known })?;
-    Storage::new(References::new(objects, Some(records), GAP))
+    // What is referred to is not known yet.
+    Storage::new(References::new(objects, Some(records), Vec::new()))
 }
 
 /// The most references that a file has.

@@ -97,7 +97,7 @@ pub(super) fn read(document: &Value, origin: Origin<'_>) -> Result<References> {
         }
         Some(_) => return Err(root.unsupported("references of another version than 0 and 1")),
     };
-    Ok(References::new(objects, None, reading.targets.gap()))
+    Ok(References::new(objects, None, reading.targets.stores.opened))
 }
 
 /// What is known while references are read.
@@ -131,11 +131,6 @@ impl Targets {
         self.known.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
         self.known.insert(at, (alloc::text(written)?, target.clone()));
         Ok(target)
-    }
-
-    /// See [`ObjectStore::gap`].
-    fn gap(&self) -> usize {
-        self.stores.opened.iter().map(|store| store.gap()).max().unwrap_or(256)
     }
 }
 

@@ -426,7 +426,7 @@ impl<L: Locate + 'static> ChunkReader for ObjectChunks<L> {
     }
 
     fn has_latency(&self) -> bool {
-        self.storage.flight().is_some()
+        self.storage.flight().or(self.storage.routed_flight()).is_some()
     }
 
     fn stores_later(&self) -> bool {

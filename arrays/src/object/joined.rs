@@ -2,9 +2,11 @@
 //! slash, and its name there.
 
 use super::byte_range::ByteRange;
+use super::flight::Flight;
 use super::name::Name;
 use super::storage::Storage;
-use super::traits::{Entry, ObjectStore};
+use super::traits::{Entry, ObjectStore, Route};
+use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
@@ -96,6 +98,15 @@ impl ObjectStore for JoinedObjects {
 
     fn is_concurrent(&self) -> bool {
         self.all(|storage| storage.is_concurrent())
+    }
+
+    fn routed_flight(&self) -> Option<&dyn Flight> {
+        self.0.parts.iter().find_map(|part| part.storage.flight().or(part.storage.routed_flight()))
+    }
+
+    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+        let (part, name) = self.find(name)?;
+        Ok(Some(Route { store: &*part.storage, name: alloc::text(name)?, part: None, is_due: false }))
     }
 
     fn gap(&self) -> usize {

@@ -79,9 +79,13 @@ pub(crate) use network::Network;
 pub(crate) use positioned::read_opened;
 pub use prefixed::{PrefixedStorage, only_prefix};
 #[cfg_attr(not(feature = "parquet"), allow(unused_imports))]
+pub(crate) use references::nowhere;
+#[cfg_attr(not(feature = "parquet"), allow(unused_imports))]
 pub(crate) use references::{Records, Reference, References, Target};
 pub use storage::Storage;
 pub use temp_name::Unfinished;
+#[doc(hidden)]
+pub use traits::Route;
 pub use traits::{Entry, ObjectStore, check_name};
 pub(crate) use url::Url;
 #[cfg(feature = "network")]

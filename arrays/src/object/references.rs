@@ -2,8 +2,10 @@
 #![allow(unsafe_code)]
 
 use super::byte_range::ByteRange;
+use super::flight::Flight;
 use super::names;
-use super::traits::{Entry, ObjectStore, check_name, check_prefix};
+use super::traits::{Entry, ObjectStore, Route, check_name, check_prefix};
+use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shared::Shared;
@@ -39,15 +41,19 @@ pub(crate) struct References {
     objects: Vec<(String, Reference)>,
     /// Those that are not among them.
     records: Option<Box<dyn Records>>,
-    gap: usize,
+    /// The stores that objects are in, as far as they are known.
+    stores: Vec<Shared<Box<dyn ObjectStore>>>,
 }
 
 impl References {
-    /// These objects, of which several of one name are not there, and others. Two parts of a file between which there
-    /// are fewer bytes than `gap` are better read at once.
-    pub(crate) fn new(mut objects: Vec<(String, Reference)>, records: Option<Box<dyn Records>>, gap: usize) -> Self {
+    /// These objects, of which several of one name are not there, others, and the stores that they are in.
+    pub(crate) fn new(
+        mut objects: Vec<(String, Reference)>,
+        records: Option<Box<dyn Records>>,
+        stores: Vec<Shared<Box<dyn ObjectStore>>>,
+    ) -> Self {
         objects.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        References { objects, records, gap }
+        References { objects, records, stores }
     }
 
     fn find(&self, name: &str) -> Result<Option<Reference>> {
@@ -62,7 +68,7 @@ impl References {
 }
 
 /// What is said if there is nothing where a reference leads to. The object is there, so that it is no absent one.
-fn nowhere(target: &str) -> Error {
+pub(crate) fn nowhere(target: &str) -> Error {
     Error::from(ErrorKind::NotFound("file that a reference leads to")).in_object(target)
 }
 
@@ -116,8 +122,25 @@ impl ObjectStore for References {
         true
     }
 
+    fn routed_flight(&self) -> Option<&dyn Flight> {
+        self.stores.iter().find_map(|store| store.flight())
+    }
+
+    /// Those that are read when they are needed are not told.
+    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let at = self.objects.binary_search_by(|(other, _)| other.as_str().cmp(name));
+        match at.ok().and_then(|at| self.objects.get(at)) {
+            Some((_, Reference::Target(target, part))) => {
+                let (store, name) = (&**target.store, alloc::text(&target.name)?);
+                Ok(Some(Route { store, name, part: *part, is_due: true }))
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn gap(&self) -> usize {
-        self.gap
+        self.stores.iter().map(|store| store.gap()).max().unwrap_or(256)
     }
 }
 
@@ -145,7 +168,7 @@ mod tests {
             ("z", bytes(b"")),
         ];
         let objects = objects.map(|(name, reference)| (name.to_owned(), reference)).into();
-        References::new(objects, None, 256)
+        References::new(objects, None, vec![store])
     }
 
     #[test]
@@ -165,6 +188,48 @@ mod tests {
         assert_eq!(list(&references, "x"), [".zarray", "0.0", "0.1", "0.2", "0.3", "0.4"]);
         assert!(!references.is_writable() && references.is_concurrent());
         assert_eq!(references.write("z", b"").unwrap_err().kind(), ErrorKind::ReadOnly);
+    }
+
+    /// Parts of files that answer later are read together, with those that are there at once.
+    #[cfg(feature = "codecs")]
+    #[test]
+    fn parts_are_in_flight_together() {
+        use crate::object::{Storage, testing::DelayedStorage};
+        use crate::{Access, Array, Hyperslab};
+        let later = std::sync::Arc::new(DelayedStorage::new());
+        later.put("file", &(0..40).collect::<Vec<u8>>());
+        let store = Shared::new(Box::new(later.clone()) as Box<dyn ObjectStore>).unwrap();
+        let target = |name: &str| Shared::new(Target { store: store.clone(), name: name.to_owned() }).unwrap();
+        let bytes = |bytes: &[u8]| Reference::Bytes(Shared::new(bytes.to_vec()).unwrap());
+        let document = br#"{"zarr_format":2,"shape":[12],"chunks":[2],"dtype":"|u1","fill_value":99,"order":"C",
+            "filters":null,"compressor":null}"#;
+        let file = target("file");
+        let part = |first| Reference::Target(file.clone(), Some((first, 2)));
+        let read = |last: Reference| {
+            let objects = [
+                ("x/.zarray", bytes(document)),
+                ("x/0", part(30)),
+                ("x/1", bytes(&[7, 8])),
+                ("x/2", part(4)),
+                ("x/3", part(20)),
+                ("x/5", last),
+            ];
+            let objects = objects.map(|(name, reference)| (name.to_owned(), reference)).into();
+            let storage = Storage::new(References::new(objects, None, vec![store.clone()])).unwrap();
+            Array::open_in(&storage, "x", Access::Read)?.read::<u8>(&Hyperslab::all())
+        };
+        later.reset();
+        assert_eq!(read(part(0)).unwrap(), [30, 31, 7, 8, 4, 5, 20, 21, 99, 99, 0, 1]);
+        assert!(later.most().0 > 1 && later.requests_in_flight() == 0);
+        for (last, kind, about) in [
+            (part(39), ErrorKind::Truncated, "file"),
+            (part(u64::MAX), ErrorKind::Truncated, "file"),
+            (Reference::Target(target("no"), None), ErrorKind::NotFound("file that a reference leads to"), "no"),
+        ] {
+            let error = read(last).unwrap_err();
+            assert_eq!((error.kind(), error.about()), (kind, about));
+            assert_eq!(later.requests_in_flight(), 0);
+        }
     }
 
     /// What is not where a reference says is an error, and not an absent object.
