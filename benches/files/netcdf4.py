@@ -140,7 +140,9 @@ def over_http(options):
         references = options.directory / "kerchunk.json"
         references.write_text(json.dumps(found))
         lines = [f"## deflate over HTTP, {path.stat().st_size / 1e6:.3g} MB", "",
-                 "A server on the loopback interface that takes 50 ms for each request. *To open* is to open the file",
+                 f"A server on the loopback interface that takes 50 ms for each request; {datetime.date.today()}, load "
+                 f"{os.getloadavg()[0]:.1f} at the beginning.",
+                 "*To open* is to open the file",
                  "and its variable; xarray has the references, which kerchunk made before, and opens those. *By",
                  "references* is nczchunk with the same ones.", "",
                  "| | nczchunk | nczchunk, by references | h5py, fsspec | xarray, kerchunk |",
