@@ -45,6 +45,10 @@ option(NCZCHUNK_NETWORK "Build the libraries and the program with arrays at URLs
 if(NCZCHUNK_NETWORK)
     list(APPEND cargo_features --features=network)
 endif()
+option(NCZCHUNK_PARQUET "Build the libraries and the program with references in Parquet files" OFF)
+if(NCZCHUNK_PARQUET)
+    list(APPEND cargo_features --features=parquet)
+endif()
 
 # Whoever distributes libraries wants one zstd in the system, and not one more in each library.
 option(NCZCHUNK_SYSTEM_ZSTD "Link the libzstd that pkg-config finds instead of compiling one in" OFF)

@@ -1547,6 +1547,35 @@ int nczchunk_storage_open(const char *path,
                           nczchunk_context *context);
 
 /**
+ * Joins the arrays of several files or storages along a dimension: one storage, in which an array that has the
+ * dimension consists of those at all paths, one after another. What does not have the dimension is that at the first
+ * path, and so are attributes. Such a storage is only read. Free it with nczchunk_storage_free.
+ *
+ * ```c
+ * const char *paths[3] = {"sst-2020.nc", "sst-2021.nc", "sst-2022.nc"};
+ * nczchunk_storage_concat(3, paths, "time", &years, NULL);
+ * nczchunk_array_open_in(years, "sst", NCZCHUNK_READ, &sst, NULL);
+ * ```
+ *
+ * Chunks stay as they are stored, so a file may have any length: then the chunks of the array differ in length, and
+ * nczchunk_var_chunk_extent tells where each lies. Codecs may differ from file to file. netCDF and HDF5 files are
+ * opened when they are read, so that there may be any number of them.
+ *
+ * An array is refused when it is opened, with NCZCHUNK_ENOTBUILT and the path in the message, if it is not like that
+ * at the first path: another type, byte order or fill value, other dimensions, other lengths or chunks along another
+ * dimension than the joined one, attributes that say what values mean (_FillValue, _Unsigned, add_offset, calendar,
+ * missing_value, scale_factor, units) with other values; and if its elements are variable-length strings.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument, no paths), and those of nczchunk_storage_open.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_storage_concat(size_t num_paths,
+                            const char *const *paths,
+                            const char *dimension,
+                            nczchunk_storage **storage,
+                            nczchunk_context *context);
+
+/**
  * Makes a storage of one file in another storage: an object, given by its name, that holds arrays. The file need not
  * exist yet. The other storage may be freed while this one is in use. Free the new storage with nczchunk_storage_free.
  *

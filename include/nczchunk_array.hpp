@@ -707,6 +707,17 @@ class Storage {
         });
     }
 
+    /// The arrays at several paths, joined along a dimension: see nczchunk_storage_concat.
+    static Storage concat(const std::vector<std::string> &paths, const std::string &dimension)
+    {
+        std::vector<const char *> texts;
+        for (const std::string &path : paths)
+            texts.push_back(detail::c_text(path));
+        return Storage([&](nczchunk_storage **storage, nczchunk_context *context) {
+            return nczchunk_storage_concat(texts.size(), texts.data(), detail::c_text(dimension), storage, context);
+        });
+    }
+
     /// A directory, which is created if it does not exist.
     static Storage create(const std::string &path)
     {

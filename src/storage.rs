@@ -42,8 +42,8 @@ use nczchunk::object::{
     ByteRange, Entry, Flight, Limits, Memory, Name, ObjectRequest, ObjectStore, Storage, read_by_flight,
     write_by_flight,
 };
-use nczchunk::{create_storage, open_storage};
-use nczchunk_engine::alloc::Slot;
+use nczchunk::{concat, create_storage, open_storage};
+use nczchunk_engine::alloc::{self, Slot};
 use nczchunk_engine::buffer::Buffer;
 use nczchunk_engine::codec::{Codec, CodecUse};
 use nczchunk_engine::error::{Error, ErrorKind, Result};
@@ -70,6 +70,48 @@ pub unsafe extern "C" fn nczchunk_storage_open(
         report(context, || {
             let path = file_path(path)?;
             hand_over(storage, || Ok(nczchunk_storage(open_storage(path)?)))
+        })
+    }
+}
+
+/// Joins the arrays of several files or storages along a dimension: one storage, in which an array that has the
+/// dimension consists of those at all paths, one after another. What does not have the dimension is that at the first
+/// path, and so are attributes. Such a storage is only read. Free it with nczchunk_storage_free.
+///
+/// ```c
+/// const char *paths[3] = {"sst-2020.nc", "sst-2021.nc", "sst-2022.nc"};
+/// nczchunk_storage_concat(3, paths, "time", &years, NULL);
+/// nczchunk_array_open_in(years, "sst", NCZCHUNK_READ, &sst, NULL);
+/// ```
+///
+/// Chunks stay as they are stored, so a file may have any length: then the chunks of the array differ in length, and
+/// nczchunk_var_chunk_extent tells where each lies. Codecs may differ from file to file. netCDF and HDF5 files are
+/// opened when they are read, so that there may be any number of them.
+///
+/// An array is refused when it is opened, with NCZCHUNK_ENOTBUILT and the path in the message, if it is not like that
+/// at the first path: another type, byte order or fill value, other dimensions, other lengths or chunks along another
+/// dimension than the joined one, attributes that say what values mean (_FillValue, _Unsigned, add_offset, calendar,
+/// missing_value, scale_factor, units) with other values; and if its elements are variable-length strings.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument, no paths), and those of nczchunk_storage_open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_storage_concat(
+    num_paths: usize,
+    paths: *const *const c_char,
+    dimension: *const c_char,
+    storage: *mut *mut nczchunk_storage,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: paths is NULL or a list of so many texts, dimension is NULL or a text, and storage is NULL or a place for
+    // a pointer, by the header's general promise.
+    unsafe {
+        report(context, || {
+            let dimension = utf8(text(dimension, "dimension is NULL")?)?;
+            let mut all = Vec::new();
+            for &path in required(paths, num_paths, "paths is NULL")? {
+                alloc::push(&mut all, file_path(path)?)?;
+            }
+            hand_over(storage, || Ok(nczchunk_storage(concat(&all, dimension)?)))
         })
     }
 }

@@ -72,9 +72,9 @@ use nczchunk_engine::{
 
 #[cfg(feature = "arrays")]
 pub use array::{
-    Array, ArrayFormat, Description, consolidate, create_group, create_storage, group_dimensions, is_url, list,
-    list_each, open_storage, references, remove_group_attribute, set_group_attribute, set_group_attributes_json,
-    write_netcdf_groups,
+    Array, ArrayFormat, Description, concat, concat_document, consolidate, create_group, create_storage,
+    group_dimensions, is_url, list, list_each, open_storage, references, remove_group_attribute, set_group_attribute,
+    set_group_attributes_json, write_netcdf_groups,
 };
 // For the C interface.
 #[cfg(feature = "arrays")]

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Measures reads of netCDF-4 files by nczchunk, by one thread and by two, and by those that read with libhdf5: h5py,
-netCDF4-python, and xarray with h5netcdf. Writes a table.
+netCDF4-python, and xarray with h5netcdf. Then the same over HTTP, where each request takes 50 ms, beside h5py with
+fsspec and xarray with references that kerchunk made. Writes tables.
 
     netcdf4.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N]
+
+The library is one with URLs (NCZCHUNK_NETWORK).
 
 DIRECTORY gets the files, unless they are there from an earlier run. --steps is how many maps they have: 3000 by
 default, which is 194 MB in each of three files before they are compressed.
@@ -12,9 +15,12 @@ import argparse
 import datetime
 import importlib.metadata
 import os
+import json
 import pathlib
 import platform
+import subprocess
 import sys
+import time
 
 # Before netCDF4 is: after it, the filters of hdf5plugin find netCDF4's HDF5 and not h5py's.
 import hdf5plugin
@@ -100,6 +106,82 @@ class Xarray:
         return lambda: self.array[index].values
 
 
+class H5pyFsspec:
+    def __init__(self, url):
+        import fsspec
+        self.array = h5py.File(fsspec.open(url, "rb").open(), rdcc_nbytes=0)["v"]
+
+    def prepare(self, slab):
+        index = indices(slab)
+        return lambda: self.array[index]
+
+
+class XarrayKerchunk:
+    def __init__(self, references):
+        options = {"fo": str(references), "remote_protocol": "http", "remote_options": {"asynchronous": True}}
+        self.array = xarray.open_dataset("reference://", engine="zarr", cache=False, backend_kwargs={
+            "consolidated": False, "storage_options": options})["v"]
+
+    def prepare(self, slab):
+        index = indices(slab)
+        return lambda: self.array[index].values
+
+
+def over_http(options):
+    """The lines of the table over HTTP. To open is measured, too, for there libraries differ most."""
+    import kerchunk.hdf
+    server = subprocess.Popen([sys.executable, pathlib.Path(__file__).parent / "http50.py", options.directory],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        path = options.directory / f"deflate-{options.steps}.nc"
+        url = f"{server.stdout.readline().strip()}/{path.name}"
+        with open(path, "rb") as file:
+            found = kerchunk.hdf.SingleHdf5ToZarr(file, url, inline_threshold=300).translate()
+        references = options.directory / "kerchunk.json"
+        references.write_text(json.dumps(found))
+        lines = [f"## deflate over HTTP, {path.stat().st_size / 1e6:.3g} MB", "",
+                 f"A server on the loopback interface that takes 50 ms for each request; {datetime.date.today()}, load "
+                 f"{os.getloadavg()[0]:.1f} at the beginning.",
+                 "*To open* is to open the file",
+                 "and its variable; xarray has the references, which kerchunk made before, and opens those. *By",
+                 "references* is nczchunk with the same ones.", "",
+                 "| | nczchunk | nczchunk, by references | h5py, fsspec | xarray, kerchunk |",
+                 "|---|---:|---:|---:|---:|"]
+        makers = [lambda: Nczchunk(url, 2), lambda: Nczchunk(references, 2), lambda: H5pyFsspec(url),
+                  lambda: XarrayKerchunk(references)]
+        everyone, times = [], []
+        for make in makers:
+            begin = time.perf_counter()
+            everyone.append(make())
+            times.append(time.perf_counter() - begin)
+
+        def line(job, least):
+            others = " | ".join(f"{other / least[0]:.2f}" for other in least[1:])
+            lines.append(f"| {job} | {least[0] * 1e3:.3g} ms | {others} |")
+            print("HTTP", lines[-1], flush=True)
+
+        line("to open", times)
+        for job, slab in jobs(options.steps).items():
+            due, least = None, []
+            for who, make in zip(everyone, makers):
+                # What others keep of the file is forgotten: each read is the first of an array that was opened.
+                best = float("inf")
+                for _ in range(2):
+                    read = (make() if not isinstance(who, Nczchunk) else who).prepare(slab)
+                    begin = time.perf_counter()
+                    values = np.array(read())
+                    best = min(best, time.perf_counter() - begin)
+                if due is not None and not np.array_equal(values, due):
+                    sys.exit(f"HTTP, {job}: {type(who).__name__} delivers other values")
+                due = values if due is None else due
+                least.append(best)
+            line(job, least)
+        return lines + [""]
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("library")
@@ -147,6 +229,7 @@ def main():
             print(name, lines[-1], flush=True)
         lines.append("")
         options.output.write_text("\n".join(lines))
+    options.output.write_text("\n".join(lines + over_http(options)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 //! The command-line program: shows, checks, dumps and copies the arrays that the library opens.
 //!
 //! ```text
-//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ references.rs check.rs advise.rs    the commands, one each
+//!   list.rs info.rs plan/ locate.rs dump/ map.rs copy/ concat.rs references.rs check.rs advise.rs    one command each
 //!   generate.rs      a command for those who install the program
 //!
 //!   open_storage.rs  from the words of the user to an open array
@@ -27,6 +27,7 @@ mod advise;
 mod attribute;
 mod cf;
 mod check;
+mod concat;
 mod copy;
 mod dump;
 mod element;
@@ -89,6 +90,7 @@ enum Command {
     Map(map::Map),
     Copy(copy::Copy),
     Rechunk(copy::Rechunk),
+    Concat(concat::Concat),
     References(references::References),
     Check(check::Check),
     Advise(advise::Advise),
@@ -121,6 +123,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Map(map) => map.run(&session),
         Command::Copy(copy) => copy.run(&session),
         Command::Rechunk(rechunk) => rechunk.run(&session),
+        Command::Concat(concat) => concat.run(),
         Command::References(references) => references.run(),
         Command::Check(check) => check.run(&session),
         Command::Advise(advise) => advise.run(&session),

@@ -290,6 +290,8 @@ pub struct Grid {
     dimensions: Dims<Dimension>,
     /// Of a chunk, or of one that has the largest length along each dimension.
     layout: ChunkLayout,
+    /// Bytes from a step of a chunk's slowest dimension to the next, if other things lie in between.
+    pitch: Option<usize>,
     /// Whether no dimension has a list of chunk lengths.
     is_regular: bool,
 }
@@ -342,7 +344,7 @@ impl Grid {
         let mut strides = Dims::new();
         dims::fill(&mut strides, rank, 0)?;
         let layout = ChunkLayout { strides, bytes: chunk_bytes };
-        let mut grid = Grid { dimensions, layout, is_regular: true };
+        let mut grid = Grid { dimensions, layout, pitch: None, is_regular: true };
         grid.set_order(element_size, 0..rank);
         Ok(grid)
     }
@@ -350,6 +352,7 @@ impl Grid {
     /// Orders the axes of a chunk; `order` has each dimension once, from the slowest to the fastest.
     pub(crate) fn set_order(&mut self, element_size: usize, order: impl DoubleEndedIterator<Item = usize>) {
         self.layout.set(element_size, order, |d| self.dimensions[d].chunklen());
+        self.pitch = None;
     }
 
     /// The layout of the chunk with these indices, whose axes have this order; `None` if all chunks have the same.
@@ -367,6 +370,10 @@ impl Grid {
         }
         let mut layout = ChunkLayout { strides: dims::copied(self.layout.strides.iter().copied())?, bytes: 0 };
         layout.set(element_size, order, |d| self.dimensions[d].encoded_len(chunk[d]));
+        if let Some(pitch) = self.pitch {
+            layout.strides[0] = pitch as isize;
+            layout.bytes = self.bytes_of(chunk, element_size);
+        }
         Ok(Some(layout))
     }
 
@@ -375,7 +382,14 @@ impl Grid {
         if self.is_regular() {
             return self.layout.bytes;
         }
-        (0..chunk.len()).fold(element_size, |bytes, d| bytes * self.dimensions[d].encoded_len(chunk[d]))
+        let bytes = |from: usize| {
+            (from..chunk.len()).fold(element_size, |all, d| all * self.dimensions[d].encoded_len(chunk[d]))
+        };
+        match self.pitch {
+            // No chunk is larger than the largest, of which this was computed.
+            Some(pitch) => (self.dimensions[0].encoded_len(chunk[0]) - 1) * pitch + bytes(1),
+            None => bytes(0),
+        }
     }
 
     /// Whether all chunks have the same layout.
@@ -399,16 +413,15 @@ impl Grid {
         let fits = |bytes: &usize| isize::try_from(*bytes).is_ok() && isize::try_from(pitch).is_ok();
         self.layout.bytes = chunk_bytes.filter(fits).ok_or(TOO_LARGE)?;
         self.layout.strides[0] = pitch as isize;
+        // Steps that follow one another are a chunk without a gap, and so is a single one.
+        self.pitch = (dimension.chunklen() > 1 && pitch != step).then_some(pitch);
         Ok(())
     }
 
     /// How many bytes lie from a step of a chunk's slowest dimension to the next, if [others](Self::set_pitch) lie in
     /// between.
     pub(crate) fn pitch(&self) -> Option<usize> {
-        let rows = self.dimensions.first()?.chunklen;
-        let pitch = usize::try_from(*self.strides().first()?).ok()?;
-        // Steps that follow one another are a chunk without a gap.
-        (rows > 1 && pitch.checked_mul(rows)? != self.chunk_bytes()).then_some(pitch)
+        self.pitch
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {
@@ -416,6 +429,7 @@ impl Grid {
         Ok(Grid {
             dimensions: dims::copied(self.dimensions.iter().cloned())?,
             layout: ChunkLayout { strides, bytes: self.layout.bytes },
+            pitch: self.pitch,
             is_regular: self.is_regular,
         })
     }

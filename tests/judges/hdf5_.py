@@ -1,5 +1,7 @@
 """HDF5 files as h5py and netCDF-C write them, with everything at random. h5py reads what is to be read."""
 
+import ctypes
+import pathlib
 import random
 
 import h5py
@@ -130,6 +132,77 @@ def of_netcdf(root):
         yield from cases_of(path, path.name)
 
 
+def szip(root):
+    """Every option of the filter, on values of which some are near to each other, some far, and many zero."""
+    path, rng = root / "szip.h5", np.random.default_rng(4)
+    with h5py.File(path, "w") as file:
+        for dtype in TYPES:
+            for coding in ["nn", "ec"]:
+                for block in [2, 8, 14, 32]:
+                    for shape, chunks in [((1000,), (70,)), ((61, 47), (10, 33)), ((5, 40, 130), (2, 40, 130))]:
+                        steps = rng.choice([0, 0, 0, 1, 3, 1000], int(np.prod(shape))) * rng.integers(-1, 2)
+                        values = (np.cumsum(steps) * (rng.random() < 0.8)).astype("i8")
+                        values[rng.integers(0, values.size, 9)] = rng.integers(-1 << 62, 1 << 62, 9)
+                        name = f"{dtype}_{coding}_{block}_{len(shape)}"
+                        file.create_dataset(name, data=values.astype(dtype).reshape(shape), chunks=chunks,
+                                            compression="szip", compression_opts=(coding, block),
+                                            shuffle=block == 14 and len(shape) == 2)
+    yield from cases_of(path, path.name)
+
+
+def libhdf5():
+    """h5py's own, for what h5py has no functions for."""
+    [path] = (pathlib.Path(h5py.__file__).parents[1] / "h5py.libs").glob("libhdf5-*.so*")
+    library = ctypes.CDLL(str(path))
+    for name, arguments in [("H5Pset_shared_mesg_nindexes", [ctypes.c_int64, ctypes.c_uint]),
+                            ("H5Pset_shared_mesg_index", [ctypes.c_int64] + [ctypes.c_uint] * 3),
+                            ("H5Pset_shared_mesg_phase_change", [ctypes.c_int64] + [ctypes.c_uint] * 2),
+                            ("H5Pset_link_phase_change", [ctypes.c_int64] + [ctypes.c_uint] * 2),
+                            ("H5Pset_attr_phase_change", [ctypes.c_int64] + [ctypes.c_uint] * 2),
+                            ("H5Pset_deflate", [ctypes.c_int64, ctypes.c_uint]),
+                            ("H5Pset_fletcher32", [ctypes.c_int64])]:
+        getattr(library, name).argtypes = arguments
+    return library
+
+
+def shared_messages(root):
+    """Spaces, types, fill values, filters and attributes that objects share, in one index or several, as a list or a
+    tree."""
+    library, space, kind, fill, filters, attribute = libhdf5(), 1 << 1, 1 << 3, 1 << 5, 1 << 11, 1 << 12
+    everything = space | kind | fill | filters | attribute
+    for name, indices, phases in [("one", [everything], (50, 40)), ("tree", [everything], (0, 0)),
+                                  ("several", [space | kind, fill | filters, attribute], (2, 0)),
+                                  ("attributes", [attribute], (50, 40)), ("types", [kind], (50, 40))]:
+        plist, path = h5py.h5p.create(h5py.h5p.FILE_CREATE), root / f"shared-{name}.h5"
+        assert library.H5Pset_shared_mesg_nindexes(plist.id, len(indices)) == 0
+        for number, flags in enumerate(indices):
+            assert library.H5Pset_shared_mesg_index(plist.id, number, flags, 8) == 0
+        assert library.H5Pset_shared_mesg_phase_change(plist.id, *phases) == 0
+        with h5py.File(h5py.h5f.create(str(path).encode(), h5py.h5f.ACC_TRUNC, fcpl=plist)) as file:
+            for number in range(30):
+                made = file.create_dataset(f"v{number}", data=np.arange(60.0).reshape(6, 10) + number // 3,
+                                           chunks=(4, 10), compression="gzip", fillvalue=number % 2)
+                for i in range(20):
+                    made.attrs[f"a{i}"] = np.int32(i)
+        yield from cases_of(path, path.name)
+
+
+def filtered_heaps(root):
+    """Groups whose links are in a heap that goes through filters."""
+    library, path = libhdf5(), root / "heaps.h5"
+    with h5py.File(path, "w", libver="latest") as file:
+        for name, links in [("few", 3), ("many", 700)]:
+            plist = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+            assert library.H5Pset_link_phase_change(plist.id, 0, 0) == 0 and library.H5Pset_deflate(plist.id, 6) == 0
+            assert name == "few" or library.H5Pset_fletcher32(plist.id) == 0
+            group = h5py.Group(h5py.h5g.create(file.id, name.encode(), gcpl=plist))
+            for number in range(links):
+                # Some names are so long that they are stored by themselves.
+                long = "x" * (5000 if number % 300 == 2 else 40)
+                group[f"{number}_{long}"] = np.int32(number)
+    yield from cases_of(path, path.name)
+
+
 def refused(root):
     path = root / "refused.h5"
     with h5py.File(path, "w") as file:
@@ -153,4 +226,7 @@ def cases(root):
     yield from at_random(root)
     yield from long_indices(root)
     yield from of_netcdf(root)
+    yield from szip(root)
+    yield from shared_messages(root)
+    yield from filtered_heaps(root)
     yield from refused(root)

@@ -5,6 +5,7 @@ import json
 
 import h5py
 import hdf5plugin
+import kerchunk.df
 import kerchunk.hdf
 import netCDF4
 import numpy as np
@@ -89,7 +90,35 @@ def cases(root):
             # kerchunk leaves out texts of a fixed length, or writes them inline.
             if values.dtype.kind != "S" and f"{name}/.zarray" in found["refs"]:
                 yield Case(f"kerchunk's references to {path.name}, {name}", references, values, name)
+    yield from in_parquet(root, [paths[0], paths[-1]])
     yield from by_hand(root, paths[0])
+
+
+def in_parquet(root, paths):
+    """The same by kerchunk in Parquet files, some with few references each, and as VirtualiZarr writes it."""
+    for path in paths:
+        with open(path, "rb") as file:
+            found = kerchunk.hdf.SingleHdf5ToZarr(file, str(path), inline_threshold=100).translate()
+        for size in [3, 10_000]:
+            references = root / f"{path.stem}-{size}.parq"
+            references.mkdir()
+            kerchunk.df.refs_to_dataframe(json.loads(json.dumps(found)), str(references), record_size=size)
+            if not is_built(references):
+                yield Case("Parquet", references, array="t", refused=(ENOTBUILT, "Parquet"))
+                return
+            for name, values in arrays_of(path).items():
+                if values.dtype.kind != "S" and f"{name}/.zarray" in found["refs"]:
+                    yield Case(f"Parquet of {path.name} by {size}, {name}", references, values, name)
+
+
+def is_built(references):
+    """Whether the library reads Parquet files."""
+    import nczchunk
+    try:
+        nczchunk.list_nodes(references)
+    except nczchunk.Error as error:
+        return "does not include" not in str(error)
+    return True
 
 
 def by_hand(root, path):

@@ -22,6 +22,7 @@ import hdf5plugin  # noqa: F401
 import numpy as np
 
 import cfdb_
+import concat_
 import created
 import elements
 import hdf5_
@@ -43,7 +44,7 @@ from cases import Case, native
 
 WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": netcdf_c, "xarray": xarray_,
            "random": random_arrays, "rectilinear": rectilinear, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
-           "HDF5": hdf5_, "references": references_, "elements": elements,
+           "HDF5": hdf5_, "references": references_, "joined files": concat_, "elements": elements,
            "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
            "traps: storages": traps_storages}
 

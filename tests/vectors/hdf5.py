@@ -10,6 +10,7 @@ the number of bytes of its values, little-endian and row-major; texts of any len
 that is to be refused the line has `refused` and a word of what is said.
 """
 
+import ctypes
 import gzip
 import pathlib
 import sys
@@ -290,7 +291,7 @@ def main():
             layout = h5py.VirtualLayout((4,), "<i4")
             file.create_virtual_dataset("virtual", layout)
             file.create_dataset("external", (4,), "<i4", external=[("other.bin", 0, 16)])
-        made.add("filters.h5", [("szip", "szip"), ("sperr", "32028"), ("virtual", "virtual"),
+        made.add("filters.h5", [("sperr", "32028"), ("virtual", "virtual"),
                                 ("external", "other files")])
         for libver in ["earliest", "latest"]:
             with h5py.File(made.path(f"packed-{libver}.h5"), "w", libver=(libver, "latest")) as file:
@@ -301,6 +302,8 @@ def main():
             paged[4100:4104], paged[5999] = [1, 2, 4, 5], 9
             grown = file.create_dataset("extensible", (40000,), "i1", chunks=(1,), maxshape=(None,), fillvalue=3)
             grown[0], grown[20000:20003], grown[39999] = 1, [5, 6, 7], 9
+            million = file.create_dataset("million", (1_000_000,), "i1", chunks=(1,), maxshape=(None,), fillvalue=3)
+            million[0], million[500_000:500_003], million[999_999] = 1, [5, 6, 7], 9
             fixed = file.create_dataset("fixed_filtered", (6000,), "i1", chunks=(2,), compression="gzip")
             fixed[3000:3002] = [1, 2]
         made.add("pages.h5")
@@ -309,6 +312,11 @@ def main():
                 with h5py.File(made.path(f"tiny-{name}-{libver}.h5"), "w", libver=(libver, "latest")) as file:
                     make(file)
                 made.add(f"tiny-{name}-{libver}.h5")
+        write_shared(made.path("tiny-shared-latest.h5"))
+        made.add("tiny-shared-latest.h5")
+        with h5py.File(made.path("tiny-heap-latest.h5"), "w", libver="latest") as file:
+            filtered_heap(file)
+        made.add("tiny-heap-latest.h5")
         for name in ["NETCDF4", "NETCDF4_CLASSIC"]:
             write_netcdf(made.path(f"{name}.nc"), name)
             made.add(f"{name}.nc", dims=NETCDF_DIMS if name == "NETCDF4" else CLASSIC_DIMS, skip=["alone", "station"])
@@ -339,9 +347,47 @@ def tiny_dense(file):
         file["x1"].attrs[f"a{i}"] = np.int16(i)
 
 
+def tiny_szip(file):
+    """A file with numbers in blocks of every kind."""
+    numbers = np.concatenate([np.zeros(16), np.arange(16) % 2, values((16,)), np.arange(16) * 1_000_003])
+    file.create_dataset("x", data=numbers.astype("<i4"), chunks=(64,), compression="szip",
+                        compression_opts=("nn", 8))
+
+
+def libhdf5():
+    """h5py's own, for what h5py has no functions for."""
+    [path] = (pathlib.Path(h5py.__file__).parents[1] / "h5py.libs").glob("libhdf5-*.so*")
+    library, id = ctypes.CDLL(str(path)), ctypes.c_int64
+    library.H5Pset_shared_mesg_nindexes.argtypes = [id, ctypes.c_uint]
+    library.H5Pset_shared_mesg_index.argtypes = [id] + [ctypes.c_uint] * 3
+    library.H5Pset_link_phase_change.argtypes = [id, ctypes.c_uint, ctypes.c_uint]
+    library.H5Pset_deflate.argtypes = [id, ctypes.c_uint]
+    return library
+
+
+def write_shared(path):
+    """A file whose arrays share spaces, types, fill values, filters and attributes."""
+    library, plist = libhdf5(), h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    assert library.H5Pset_shared_mesg_nindexes(plist.id, 1) == 0
+    assert library.H5Pset_shared_mesg_index(plist.id, 0, 1 << 1 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12, 8) == 0
+    with h5py.File(h5py.h5f.create(str(path).encode(), h5py.h5f.ACC_TRUNC, fcpl=plist)) as file:
+        for name in ["x", "y"]:
+            file.create_dataset(name, data=values((5, 3)), chunks=(2, 2), compression="gzip", fillvalue=7)
+            file[name].attrs["a"] = np.array([1, 2, 3], "<i4")
+
+
+def filtered_heap(file):
+    """A group whose links are in a heap that goes through a filter."""
+    library, plist = libhdf5(), h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+    assert library.H5Pset_link_phase_change(plist.id, 0, 0) == 0 and library.H5Pset_deflate(plist.id, 6) == 0
+    group = h5py.Group(h5py.h5g.create(file.id, b"g", gcpl=plist))
+    for number in range(9):
+        group[f"x{number}"] = np.int16(number)
+
+
 # Small files, of which every bit is changed once.
 TINY = {"fixed": tiny_chunks((5, 3)), "extensible": tiny_chunks((None, 3)), "tree": tiny_chunks((None, None)),
-        "texts": tiny_texts, "dense": tiny_dense}
+        "texts": tiny_texts, "dense": tiny_dense, "szip": tiny_szip}
 
 CLASSIC_DIMS = {"time": ["time"], "lat": ["lat"], "t": ["time", "lat", "alone"], "_nc4_non_coord_station": ["lat"]}
 NETCDF_DIMS = CLASSIC_DIMS | {"inner/u": ["time", "x"], "inner/x": ["x"], "names": ["lat"], "lonlat": ["lonlat", "lat"]}

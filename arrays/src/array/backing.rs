@@ -18,6 +18,8 @@ pub(super) enum Stored {
     Zarr(Box<Metadata>),
     /// In a file, which is only read.
     File(FileKind),
+    /// In several files, which are only read: so in the first of them.
+    Joined(Box<Stored>),
 }
 
 impl Stored {
@@ -25,6 +27,7 @@ impl Stored {
     pub(super) fn format(&self) -> &'static str {
         match self {
             Stored::File(kind) => kind.name(),
+            Stored::Joined(first) => first.format(),
             Stored::Zarr(metadata) => metadata.format.name(metadata.is_nczarr),
         }
     }
@@ -34,6 +37,7 @@ impl Stored {
     pub(super) fn codecs(&self, store: &ChunkStore<'_>) -> Result<Vec<(String, String)>> {
         let mut codecs = Vec::new();
         match self {
+            Stored::Joined(first) => return first.codecs(store),
             Stored::File(_) => {
                 for name in store.codec_names() {
                     alloc::push(&mut codecs, (alloc::text(name)?, String::new()))?;
@@ -52,6 +56,7 @@ impl Stored {
     /// The bytes of the fill value, or its text if elements are variable-length strings.
     pub(super) fn fill_value<'a>(&'a self, variable: &'a Variable) -> Option<&'a [u8]> {
         match self {
+            Stored::Joined(first) => first.fill_value(variable),
             // A text ends with a NUL here, and the variable has a pointer to one like it.
             Stored::Zarr(metadata) if variable.has_texts() => {
                 metadata.fill_value.as_deref().map(|text| text.strip_suffix(b"\0").unwrap_or(text))
@@ -68,7 +73,7 @@ impl Stored {
         chunk: &[isize],
     ) -> Result<Option<usize>> {
         let inside = inside_bytes(variable, chunk)?;
-        if matches!(self, Stored::File(_)) && !store.tells_len() {
+        if !matches!(self, Stored::Zarr(_)) && !store.tells_len() {
             // What reaches beyond a dimension is not there, and what lies between two records is not the variable's.
             return Ok(Some(inside));
         }

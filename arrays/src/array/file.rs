@@ -107,10 +107,9 @@ impl FileKind {
         Err(ErrorKind::UnknownFormat.into())
     }
 
-    /// Whether those who write such files lock them, so that readers do, too.
-    #[cfg(feature = "cfdb")]
-    pub(super) fn is_locked(self) -> bool {
-        matches!(self, FileKind::Arrays(Row { format: Ok(format), .. }) if format.is_locked())
+    /// Whether it is a file of arrays that its writers lock, if `is_locked`, or one that they do not.
+    pub(super) fn has_arrays(self, is_locked: bool) -> bool {
+        matches!(self, FileKind::Arrays(Row { format: Ok(format), .. }) if format.is_locked() == is_locked)
     }
 
     /// What reads files that hold arrays.

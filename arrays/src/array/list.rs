@@ -1,7 +1,7 @@
 //! Listing a group: its arrays and groups, with their metadata.
 
 use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below, groups_above};
-use super::file;
+use super::{file, joined};
 use crate::alloc;
 use crate::dataset::Node;
 use crate::error::{Error, ErrorKind, Result};
@@ -43,7 +43,7 @@ pub fn list_each(
 
 /// Calls `one` for the group or array of a name alone; an empty name is the storage itself.
 pub fn one_node(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    if storage.file_name().is_none() {
+    if storage.file_name().is_none() && storage.joined().is_none() {
         return alone(storage, clean_name(name)?, one);
     }
     // What is in the file after its first node ends the listing.
@@ -89,6 +89,9 @@ pub(super) fn walk(
 ) -> Result<()> {
     if let Some(file) = storage.file_name() {
         return file::list(storage, file, group, recursive, one);
+    }
+    if let Some(joined) = storage.joined() {
+        return joined::list_each(storage, joined, group, recursive, one);
     }
     let group = clean_name(group)?;
     let mut members = Members::default();

@@ -3,10 +3,14 @@
 use std::path::Path;
 
 use super::file::FileKind;
+#[cfg(feature = "parquet")]
+use super::parquet;
 #[cfg(not(feature = "network"))]
 use super::references::WITHOUT_NETWORK;
-use super::references::{self, Origin};
+use super::references::{self, Origin, OwnedOrigin};
+use super::{documents, joined};
 use crate::error::{Error, ErrorKind, Result};
+use crate::json;
 use crate::limits::MemoryLimits;
 #[cfg(feature = "cfdb")]
 use crate::object::LockedFile;
@@ -20,9 +24,12 @@ use crate::object::{PrefixedStorage, Zip, only_prefix};
 /// of a file determine its kind. If all entries of a zip file are in one directory, such as the one that was packed,
 /// names of arrays and groups may begin with that directory or not, unless it contains an entry of the same name.
 ///
-/// A file of references (JSON, as kerchunk writes it) is a storage, too: its objects are parts of other files. It may
+/// A file of references (JSON, as kerchunk writes it) is a storage, too, and so is a directory of them with a name that
+/// ends with `.parq` or `.parquet` (with the feature `parquet`): its objects are parts of other files. It may
 /// lead to any file that this process may read, and to any URL; one at a URL only to URLs. Relative paths are relative
 /// to where the file of references is.
+///
+/// So is a file that names [joined](crate::concat) ones, of [`concat_document`](crate::concat_document).
 ///
 /// netCDF's form of a path, `file://PATH#mode=...`, is also accepted.
 ///
@@ -42,7 +49,13 @@ pub fn open_storage(path: &Path) -> Result<Storage> {
         let error = if is_absent { ErrorKind::NotFound("file or directory").into() } else { Error::from(error) };
         error.in_object(path.display())
     })?;
-    if is_directory { Storage::new(Directory::open(path)?) } else { file_at(path) }
+    if !is_directory {
+        return file_at(path);
+    }
+    directory_of(Storage::new(Directory::open(path)?)?, path, || {
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(OwnedOrigin::Directory(std::fs::canonicalize(above)?))
+    })
 }
 
 /// Whether a path is a URL of an object store or HTTP server, whether or not this build can open it.
@@ -53,7 +66,14 @@ pub fn is_url(path: &Path) -> bool {
 
 #[cfg(feature = "network")]
 fn at_url(url: &Url<'_>) -> Result<Storage> {
-    let Some((network, file)) = Network::open_file(url)? else { return Storage::new(Network::open(url)?) };
+    let below = || {
+        let storage = Storage::new(Network::open(url)?)?;
+        directory_of(storage, Path::new(url.text.trim_end_matches('/')), || {
+            let above = url.text.trim_end_matches('/').rsplit_once('/').map_or("", |(above, _)| above);
+            Ok(OwnedOrigin::Below(format!("{above}/")))
+        })
+    };
+    let Some((network, file)) = Network::open_file(url)? else { return below() };
     match FileKind::of(&network, &file) {
         Ok(FileKind::Zip) => Err(ErrorKind::Unsupported("zip files at URLs").into()),
         Ok(FileKind::References) => {
@@ -67,7 +87,7 @@ fn at_url(url: &Url<'_>) -> Result<Storage> {
             if url.content == Content::Any
                 && matches!(error.kind(), ErrorKind::NotFound(_) | ErrorKind::UnknownFormat | ErrorKind::Refused) =>
         {
-            Storage::new(Network::open(url)?)
+            below()
         }
         Err(error) => Err(error),
     }
@@ -94,6 +114,29 @@ fn for_url(_: &Url<'_>) -> Result<Storage> {
     Err(WITHOUT_NETWORK.into())
 }
 
+/// What a directory of this path is: itself or, if its name says that it has references in Parquet files, those.
+fn directory_of(storage: Storage, path: &Path, origin: impl FnOnce() -> Result<OwnedOrigin>) -> Result<Storage> {
+    let is_named = |end: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
+    if !is_named("parq") && !is_named("parquet") {
+        return Ok(storage);
+    }
+    let limit = storage.memory_limits().metadata();
+    let Some(text) = read_text(&*storage, documents::V2_CONSOLIDATED, limit)? else { return Ok(storage) };
+    let document = json::read_within(&text, limit)?;
+    if document.get("record_size").is_none() {
+        return Ok(storage);
+    }
+    #[cfg(feature = "parquet")]
+    return parquet::open(&storage, &document, origin()?);
+    #[cfg(not(feature = "parquet"))]
+    {
+        let _ = origin;
+        const PARQUET: &str = "references in Parquet files, which this build does not include; build with the feature \
+            parquet (CMake: -DNCZCHUNK_PARQUET=ON)";
+        Err(Error::from(ErrorKind::Unsupported(PARQUET)).in_object(path.display()))
+    }
+}
+
 /// The storage that a file is.
 fn file_at(path: &Path) -> Result<Storage> {
     let file = OneFile::open(path)?;
@@ -101,7 +144,7 @@ fn file_at(path: &Path) -> Result<Storage> {
         Ok(FileKind::Zip) => zip_at(path),
         Ok(FileKind::References) => references_at(path, &file).map_err(|error| error.in_object(path.display())),
         #[cfg(feature = "cfdb")]
-        Ok(kind) if kind.is_locked() => {
+        Ok(kind) if kind.has_arrays(true) => {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
             Storage::new(file)?.file(OneFile::NAME)
         }
@@ -122,7 +165,11 @@ fn references_at(path: &Path, file: &OneFile) -> Result<Storage> {
 fn references(objects: &dyn ObjectStore, name: &str, origin: Origin<'_>) -> Result<Storage> {
     let limit = MemoryLimits::default().metadata();
     let text = read_text(objects, name, limit)?.ok_or(ErrorKind::NotFound("file"))?;
-    Storage::new(references::read(&text, origin, limit)?)
+    let document = json::read_within(&text, limit)?;
+    match joined::of_document(&document, origin)? {
+        Some(joined) => Ok(joined),
+        None => Storage::new(references::read(&document, origin)?),
+    }
 }
 
 /// Opens a storage at a path in which to create arrays: a directory, which is created if nothing exists there.

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   locate.rs       from a path to a storage for objects
+//!   parquet.rs      references in Parquet files
 //!   references.rs   files of references: of which files objects are parts
 //!   file.rs         files that hold several arrays: which formats there are
 //!   description.rs  what an array is to be like that is created
 //!   documents.rs    the documents of arrays and groups, as they are changed
+//!   joined.rs       arrays of several files that are one
 //!   keys.rs         the chunks that are stored, by the names of their objects
 //!   create.rs       writing the documents of a new array
 //!   contents.rs     what an array or group that is overwritten consists of
@@ -25,10 +27,13 @@ mod dimensions;
 mod documents;
 mod file;
 mod group;
+mod joined;
 mod keys;
 mod list;
 mod locate;
 mod nczarr;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod references;
 mod resize;
 mod write_references;
@@ -57,6 +62,7 @@ pub use description::{ArrayFormat, Description};
 pub use dimensions::group_dimensions;
 pub use group::{change_attribute as change_group_attribute, create_group_at, format_above};
 pub use group::{consolidate, create_group, remove_group_attribute, set_group_attribute, set_group_attributes_json};
+pub use joined::{concat, concat_document};
 pub use list::{list, list_each, one_node};
 pub use locate::{create_storage, is_url, open_storage};
 pub use nczarr::write_netcdf_groups;
@@ -136,6 +142,13 @@ impl Array {
             return Array::of(storage, name, access, opened, Stored::File(kind));
         }
         let name = name.trim_matches('/');
+        if let Some(joined) = storage.joined() {
+            if access == Access::Write {
+                return Err(ErrorKind::ReadOnly.into());
+            }
+            let (opened, stored) = joined::open(storage, joined, name)?;
+            return Array::of(storage, name, access, opened, stored);
+        }
         let metadata = zarr::open(storage, name).map_err(|error| about(error, name))?;
         if access == Access::Write && !storage.is_writable() {
             return Err(ErrorKind::ReadOnly.into());

@@ -8,10 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, ByName, Value};
-use crate::limits::Limit;
 use crate::object::{Directory, ObjectStore, Reference, References, Target, Url, check_name};
 #[cfg(feature = "network")]
 use crate::object::{Network, Service};
+use crate::shared::Shared;
 use crate::zarr;
 
 /// Where a file of references is, from which relative paths lead on.
@@ -24,23 +24,63 @@ pub(super) enum Origin<'o> {
     Below(&'o str),
 }
 
+/// The same for references that are read later.
+#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+pub(super) enum OwnedOrigin {
+    Directory(PathBuf),
+    #[cfg(feature = "network")]
+    Below(String),
+}
+
+impl OwnedOrigin {
+    #[cfg(feature = "parquet")]
+    pub(super) fn origin(&self) -> Origin<'_> {
+        match self {
+            OwnedOrigin::Directory(directory) => Origin::Directory(directory),
+            #[cfg(feature = "network")]
+            OwnedOrigin::Below(begin) => Origin::Below(begin),
+        }
+    }
+}
+
+impl Origin<'_> {
+    /// The whole path, or the URL, that a path or URL stands for.
+    ///
+    /// # Errors
+    /// `Argument` for a path of this machine from elsewhere.
+    pub(super) fn path(&self, url: &str) -> Result<PathBuf> {
+        let path = match url.split_once("://") {
+            Some(("file", path)) => path,
+            Some(_) => return Ok(PathBuf::from(url)),
+            None => url,
+        };
+        match self {
+            Origin::Directory(directory) => Ok(directory.join(path)),
+            #[cfg(feature = "network")]
+            Origin::Below(begin) if path == url && !Path::new(path).has_root() => {
+                Ok(PathBuf::from(format!("{begin}{path}")))
+            }
+            #[cfg(feature = "network")]
+            Origin::Below(_) => Err(FROM_ELSEWHERE.into()),
+        }
+    }
+}
+
 /// Whether a file that begins like this may be one of references.
 pub(super) fn may_be(first: &[u8]) -> bool {
     first.trim_ascii_start().first() == Some(&b'{')
 }
 
-/// The objects that a text says.
+/// The objects that a document says.
 ///
 /// # Errors
-/// `Metadata`, `Unsupported` for what kerchunk generates from formulas, `Limit`, `OutOfMemory`, `Argument` for names
+/// `Metadata`, `Unsupported` for what kerchunk generates from formulas, `OutOfMemory`, `Argument` for names
 /// that no object can have and for paths of this machine in references from elsewhere, and those of opening what they
 /// lead to.
-pub(super) fn read(text: &[u8], origin: Origin<'_>, limit: Limit) -> Result<References> {
-    let document = json::read_within(text, limit)?;
-    let root = At::root(&document);
+pub(super) fn read(document: &Value, origin: Origin<'_>) -> Result<References> {
+    let root = At::root(document);
     root.check_object()?;
-    let mut reading =
-        Reading { origin, templates: Vec::new(), targets: Vec::new(), known: Vec::new(), stores: Stores::default() };
+    let mut reading = Reading { origin, templates: Vec::new(), targets: Targets::default() };
     let objects = match document.get("version") {
         None => reading.objects(&root)?,
         Some(version) if version.as_usize() == Some(1) => {
@@ -57,17 +97,41 @@ pub(super) fn read(text: &[u8], origin: Origin<'_>, limit: Limit) -> Result<Refe
         }
         Some(_) => return Err(root.unsupported("references of another version than 0 and 1")),
     };
-    Ok(References::new(objects, reading.targets, reading.stores.opened))
+    Ok(References::new(objects, None, reading.targets.stores.opened))
 }
 
 /// What is known while references are read.
 struct Reading<'o> {
     origin: Origin<'o>,
     templates: Vec<(String, String)>,
-    targets: Vec<Target>,
-    /// The paths and URLs of the targets, each with its number, in the order of the texts.
-    known: Vec<(String, usize)>,
+    targets: Targets,
+}
+
+/// What references lead to, by their paths and URLs as they are written, in the order of these.
+#[derive(Default)]
+pub(super) struct Targets {
+    known: Vec<(String, Shared<Target>)>,
     stores: Stores,
+}
+
+impl Targets {
+    /// What is written `written` and stands for this path or URL.
+    pub(super) fn find(
+        &mut self,
+        written: &str,
+        origin: Origin<'_>,
+        url: impl FnOnce() -> Result<String>,
+    ) -> Result<Shared<Target>> {
+        let at = match self.known.binary_search_by(|(other, _)| other.as_str().cmp(written)) {
+            Ok(at) => return Ok(self.known.get(at).ok_or(ErrorKind::Internal)?.1.clone()),
+            Err(at) => at,
+        };
+        let url = url()?;
+        let target = Shared::new(self.stores.target(&url, origin).map_err(|error| error.in_object(&url))?)?;
+        self.known.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.known.insert(at, (alloc::text(written)?, target.clone()));
+        Ok(target)
+    }
 }
 
 impl Reading<'_> {
@@ -86,13 +150,13 @@ impl Reading<'_> {
     fn reference(&mut self, value: &Value) -> Result<Reference> {
         const RULE: ErrorKind = ErrorKind::Metadata("a reference is a text, an object, [URL] or [URL, offset, length]");
         if let Some(text) = value.as_str() {
-            return Ok(Reference::Bytes(match text.strip_prefix("base64:") {
+            return Ok(Reference::Bytes(Shared::new(match text.strip_prefix("base64:") {
                 Some(text) => zarr::base64(text)?.ok_or(ErrorKind::Metadata("this is not base64"))?,
                 None => alloc::copied(text.as_bytes())?,
-            }));
+            })?));
         }
         if let Value::Object(_) = value {
-            return Ok(Reference::Bytes(json::compact(value)?.into_bytes()));
+            return Ok(Reference::Bytes(Shared::new(json::compact(value)?.into_bytes())?));
         }
         let (url, part) = match value.as_list().ok_or(RULE)? {
             [url] => (url, None),
@@ -102,45 +166,36 @@ impl Reading<'_> {
         Ok(Reference::Target(self.target(url.as_str().ok_or(RULE)?)?, part))
     }
 
-    /// The number of the target of a path or URL, with its templates.
-    fn target(&mut self, written: &str) -> Result<usize> {
-        let at = match self.known.binary_search_by(|(other, _)| other.as_str().cmp(written)) {
-            Ok(at) => return Ok(self.known.get(at).ok_or(ErrorKind::Internal)?.1),
-            Err(at) => at,
-        };
-        let url = self.without_templates(written)?;
-        let target = self.stores.target(&url, self.origin).map_err(|error| error.in_object(&url))?;
-        alloc::push(&mut self.targets, target)?;
-        self.known.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-        let number = self.targets.len() - 1;
-        self.known.insert(at, (alloc::text(written)?, number));
-        Ok(number)
+    /// The target of a path or URL, with its templates.
+    fn target(&mut self, written: &str) -> Result<Shared<Target>> {
+        let Reading { origin, templates, targets } = self;
+        targets.find(written, *origin, || without_templates(templates, written))
     }
+}
 
-    fn without_templates(&self, written: &str) -> Result<String> {
-        let (mut url, mut rest) = (String::new(), written);
-        if self.templates.is_empty() {
-            return Ok(alloc::text(written)?);
-        }
-        while let Some((before, behind)) = rest.split_once("{{") {
-            let Some((name, after)) = behind.split_once("}}") else { break };
-            let template = self.templates.iter().find(|(template, _)| template == name.trim());
-            let formula = || Error::from(ErrorKind::Unsupported("a template that is a formula, or not there"));
-            let (_, text) =
-                template.filter(|(_, text)| !text.contains("{{")).ok_or_else(|| formula().in_object(name))?;
-            alloc::push_text(&mut url, before)?;
-            alloc::push_text(&mut url, text)?;
-            rest = after;
-        }
-        alloc::push_text(&mut url, rest)?;
-        Ok(url)
+/// A path or URL with the templates in it replaced.
+fn without_templates(templates: &[(String, String)], written: &str) -> Result<String> {
+    let (mut url, mut rest) = (String::new(), written);
+    if templates.is_empty() {
+        return Ok(alloc::text(written)?);
     }
+    while let Some((before, behind)) = rest.split_once("{{") {
+        let Some((name, after)) = behind.split_once("}}") else { break };
+        let template = templates.iter().find(|(template, _)| template == name.trim());
+        let formula = || Error::from(ErrorKind::Unsupported("a template that is a formula, or not there"));
+        let (_, text) = template.filter(|(_, text)| !text.contains("{{")).ok_or_else(|| formula().in_object(name))?;
+        alloc::push_text(&mut url, before)?;
+        alloc::push_text(&mut url, text)?;
+        rest = after;
+    }
+    alloc::push_text(&mut url, rest)?;
+    Ok(url)
 }
 
 /// The stores that targets are in.
 #[derive(Default)]
 struct Stores {
-    opened: Vec<Box<dyn ObjectStore>>,
+    opened: Vec<Shared<Box<dyn ObjectStore>>>,
     /// The directories among them.
     directories: Vec<(PathBuf, usize)>,
     /// The servers and buckets: what the URLs of all their objects begin with.
@@ -149,12 +204,16 @@ struct Stores {
 }
 
 impl Stores {
+    fn store(&self, number: usize) -> Result<Shared<Box<dyn ObjectStore>>> {
+        Ok(self.opened.get(number).ok_or(ErrorKind::Internal)?.clone())
+    }
+
     /// The store for a directory.
     fn directory(&mut self, root: &Path) -> Result<usize> {
         if let Some((_, store)) = self.directories.iter().find(|(other, _)| other == root) {
             return Ok(*store);
         }
-        alloc::push(&mut self.opened, alloc::try_box(Directory::open(root)?)? as Box<dyn ObjectStore>)?;
+        alloc::push(&mut self.opened, Shared::new(alloc::try_box(Directory::open(root)?)? as Box<dyn ObjectStore>)?)?;
         alloc::push(&mut self.directories, (root.to_owned(), self.opened.len() - 1))?;
         Ok(self.opened.len() - 1)
     }
@@ -180,9 +239,7 @@ impl Stores {
                 self.url(&format!("{begin}{path}"))
             }
             #[cfg(feature = "network")]
-            (Origin::Below(_), Some(_)) => {
-                Err(ErrorKind::Argument("references at a URL cannot lead to files of this machine").into())
-            }
+            (Origin::Below(_), Some(_)) => Err(FROM_ELSEWHERE.into()),
         }
     }
 
@@ -208,7 +265,8 @@ impl Stores {
             alloc::push_text(&mut name, part.ok_or(ErrorKind::Unsupported("a path that is not UTF-8"))?)?;
         }
         check_name(&name)?;
-        Ok(Target { store: self.directory(root)?, name })
+        let store = self.directory(root)?;
+        Ok(Target { store: self.store(store)?, name })
     }
 
     #[cfg(feature = "network")]
@@ -219,7 +277,7 @@ impl Stores {
             Some((_, begin, store)) => (*store, url.text.get(begin.len()..).unwrap_or_default()),
             None => {
                 let (network, path) = Network::open_server(&url)?;
-                alloc::push(&mut self.opened, alloc::try_box(network)? as Box<dyn ObjectStore>)?;
+                alloc::push(&mut self.opened, Shared::new(alloc::try_box(network)? as Box<dyn ObjectStore>)?)?;
                 let begin = alloc::text(url.text.strip_suffix(path).unwrap_or_default())?;
                 alloc::push(&mut self.servers, (url.service, begin, self.opened.len() - 1))?;
                 (self.opened.len() - 1, path)
@@ -227,7 +285,7 @@ impl Stores {
         };
         let name = Network::object_name(url.service, path)?;
         check_name(&name)?;
-        Ok(Target { store, name })
+        Ok(Target { store: self.store(store)?, name: alloc::text(&name)? })
     }
 
     #[cfg(not(feature = "network"))]
@@ -245,6 +303,10 @@ pub(super) const WITHOUT_NETWORK: ErrorKind = ErrorKind::Unsupported(
     "URLs, which this build does not include; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
 );
 
+/// What is said of references at a URL that lead to files.
+#[cfg(feature = "network")]
+const FROM_ELSEWHERE: ErrorKind = ErrorKind::Argument("references at a URL cannot lead to files of this machine");
+
 /// No system has longer paths.
 const LONGEST: usize = 4096;
 
@@ -256,7 +318,9 @@ mod tests {
 
     /// The store and the name that a reference leads to.
     fn lead(stores: &mut Stores, url: &str, origin: Origin<'_>) -> Result<(usize, String)> {
-        stores.target(url, origin).map(|target| (target.store, target.name))
+        let target = stores.target(url, origin)?;
+        let is_it = |store: &Shared<Box<dyn ObjectStore>>| std::ptr::eq(&***store, &**target.store);
+        Ok((stores.opened.iter().position(is_it).unwrap(), target.name))
     }
 
     #[cfg(unix)]

@@ -23,10 +23,13 @@ use crate::store::ChunkState;
 ///
 /// # Errors
 /// `Unsupported` and `Codec`, about the array, for what numcodecs or Zarr v2 does not have; those of listing the
-/// storage, of opening its arrays and of [`Array::locate`].
+/// storage, of opening its arrays and of [`Array::locate`]. Of [joined](crate::concat) files `url` is not used:
+/// their own paths and URLs are.
 pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
     if storage.is_archive() {
-        return Err(ErrorKind::Unsupported("references to entries of a zip file").into());
+        return Err(
+            ErrorKind::Unsupported("references to entries of a zip file, and to what references lead to").into()
+        );
     }
     let documents = Storage::new(Memory::new())?;
     let mut writing = Writing { storage, url, documents, unnamed: Vec::new(), chunks: Value::Object(Vec::new()) };
@@ -138,8 +141,10 @@ impl Writing<'_> {
             }
             let within = if chunk.object.is_empty() { "" } else { "/" };
             let mut part = Vec::new();
+            // What is joined names its files itself.
+            let (url, within) = if self.storage.joined().is_some() { ("", "") } else { (self.url, within) };
             for value in [
-                Value::text_of(format_args!("{}{within}{}", self.url, chunk.object))?,
+                Value::text_of(format_args!("{url}{within}{}", chunk.object))?,
                 Value::number(chunk.offset)?,
                 Value::number(chunk.len)?,
             ] {
@@ -218,6 +223,10 @@ fn chunks(array: &Array) -> Result<Chunks> {
         Ok(alloc::push(&mut chunks.stored, Chunk { indices, object, offset, len })?)
     })?;
     for chunk in &chunks.stored {
+        if !array.store().numcodecs_of(&chunk.indices).eq(array.store().numcodecs()) {
+            let kind = ErrorKind::Unsupported("references to chunks with different codecs");
+            return Err(Error::from(kind).in_chunk(&chunk.indices));
+        }
         if array.store().skipped_codecs(&chunk.indices)? != 0 {
             let kind = ErrorKind::Unsupported("references to chunks that some filters were left out of");
             return Err(Error::from(kind).in_chunk(&chunk.indices));

@@ -47,13 +47,13 @@ impl Locate for InBooklet {
         self.booklet.learn(self.key(index)?.as_bytes(), step, bytes, object_len)
     }
 
-    fn span(&self, index: &Index, number: usize, _object_len: u64) -> Result<Option<(u64, u64)>> {
+    fn span(&self, _object: &[isize], index: &Index, number: usize, _len: u64) -> Result<Option<(u64, u64)>> {
         // The file's length is what it was when the value was found to be within it.
         let span = *index.spans.get(number).ok_or(ErrorKind::Internal)?;
         Ok((span != ABSENT).then_some(span))
     }
 
-    fn missing(&self) -> Result<Filled> {
+    fn missing(&self, _object: &[isize]) -> Result<Filled> {
         Err(self.changed())
     }
 

@@ -45,7 +45,6 @@ pub(crate) trait FileFormat: Sync {
     }
 
     /// Whether those who write such files lock them, so that readers do, too.
-    #[cfg(feature = "cfdb")]
     fn is_locked(&self) -> bool {
         false
     }

@@ -1,11 +1,14 @@
 //! Chunks that are objects or parts of objects, read one by one and written.
 #![allow(unsafe_code)]
 
+use std::any::Any;
+
 use super::flight::ChunkFlight;
 use super::indices::{Indices, Opened};
 use super::locate::{ATTEMPTS, Index, LONG_STEP, Learned, Locate, Location, NODES, Part, Step};
 use crate::alloc::{Failed, try_box};
 use crate::buffer::Buffer;
+use crate::codec::Chain;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -39,7 +42,7 @@ impl<L: Locate> ObjectChunks<L> {
             match self.read_index(&location.object, &Source::Name(&self.storage, &name))? {
                 Found::Kept => {}
                 Found::Missing => {
-                    self.locate.missing()?;
+                    self.locate.missing(&location.object)?;
                     return Ok(Location { object: Dims::new(), part: Part::Known(None) });
                 }
                 Found::Opened(_) | Found::Changed => break,
@@ -66,7 +69,7 @@ impl<L: Locate> ObjectChunks<L> {
         for _ in 0..ATTEMPTS {
             // From one object, if it can be opened: then it does not matter who replaces it meanwhile.
             let found = match storage.open(&name)? {
-                Opening::Absent => return self.locate.missing(),
+                Opening::Absent => return self.locate.missing(index),
                 Opening::Nothing => self.read_anew(&wanted, buffer, &by_name)?,
                 Opening::Object(object) => self.read_anew(&wanted, buffer, &Source::Open(&object))?,
             };
@@ -91,7 +94,7 @@ impl<L: Locate> ObjectChunks<L> {
                 Found::Missing | Found::Kept | Found::Changed => return Err(self.locate.changed()),
             },
         };
-        Ok(match self.locate.span(&opened.index, number, state.0)? {
+        Ok(match self.locate.span(index, &opened.index, number, state.0)? {
             Some((offset, len)) => Opening::Object(object.part(offset, len)),
             None => Opening::Absent,
         })
@@ -101,7 +104,7 @@ impl<L: Locate> ObjectChunks<L> {
     fn read_anew(&self, wanted: &Wanted<'_>, buffer: &mut Buffer<'_>, source: &Source<'_>) -> Result<Option<Filled>> {
         match self.read_index(wanted.index, source)? {
             Found::Opened(opened) => self.read_chunk(&opened, wanted, buffer, source),
-            Found::Missing => self.locate.missing().map(Some),
+            Found::Missing => self.locate.missing(wanted.index).map(Some),
             Found::Kept | Found::Changed => Ok(None),
         }
     }
@@ -140,7 +143,7 @@ impl<L: Locate> ObjectChunks<L> {
         source: &Source<'_>,
     ) -> Result<Option<Filled>> {
         let (object_len, _) = opened.state;
-        let Some((offset, len)) = self.locate.span(&opened.index, wanted.number, object_len)? else {
+        let Some((offset, len)) = self.locate.span(wanted.index, &opened.index, wanted.number, object_len)? else {
             // The index has just been read: that is what there was then.
             return Ok(Some(Filled::Absent));
         };
@@ -186,11 +189,11 @@ impl<L: Locate> ObjectChunks<L> {
                 Ok(len.map_or(ChunkState::Absent, |len| ChunkState::Stored { offset: 0, len }))
             }
             Part::Span { begin, end } => {
-                let file_len = match known.file_len {
-                    Some(len) => len,
-                    None => match self.storage.object_len(name)? {
-                        Some(len) => *known.file_len.insert(len),
-                        None => return self.locate.missing().map(|_| ChunkState::Absent),
+                let file_len = match &known.file {
+                    Some((file, len)) if file == object => *len,
+                    _ => match self.storage.object_len(name)? {
+                        Some(len) => known.file.insert((dims::copied(object.iter().copied())?, len)).1,
+                        None => return self.locate.missing(object).map(|_| ChunkState::Absent),
                     },
                 };
                 let len = (*end).min(file_len).saturating_sub(*begin);
@@ -209,7 +212,7 @@ impl<L: Locate> ObjectChunks<L> {
                 if opened.index.spans.is_empty() {
                     return Ok(ChunkState::Absent);
                 }
-                let span = self.locate.span(&opened.index, *number, opened.state.0)?;
+                let span = self.locate.span(object, &opened.index, *number, opened.state.0)?;
                 Ok(span.map_or(ChunkState::Absent, |(offset, len)| ChunkState::Stored { offset, len }))
             }
         }
@@ -231,7 +234,7 @@ impl<L: Locate> ObjectChunks<L> {
         let opened = match found {
             Found::Opened(opened) => opened,
             Found::Missing => {
-                self.locate.missing()?;
+                self.locate.missing(index)?;
                 Shared::new(Opened { index: Index { spans: Vec::new() }, state: (0, None) })?
             }
             Found::Kept | Found::Changed => return Err(self.locate.changed()),
@@ -244,10 +247,11 @@ impl<L: Locate> ObjectChunks<L> {
 }
 
 /// What is known of objects while chunks are located: an index that several chunks share is read once, and the length
-/// of a file that all of them are in is asked for once.
+/// of a file that many of them are in is asked for once.
 struct Known {
     indices: Indices,
-    file_len: Option<u64>,
+    /// The file that was asked for last, and its length.
+    file: Option<(Dims<isize>, u64)>,
 }
 
 /// What is asked for: a chunk that an index has, from this byte on.
@@ -304,7 +308,7 @@ impl Source<'_> {
     }
 }
 
-impl<L: Locate> ChunkReader for ObjectChunks<L> {
+impl<L: Locate + 'static> ChunkReader for ObjectChunks<L> {
     fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
         let offset = request.offset();
         if request.access() == Access::Write {
@@ -320,11 +324,11 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
                 // What follows belongs to another chunk.
                 let mut part = buffer.rest_up_to(stored);
                 if !self.storage.read_part(&self.locate.name(&location.object)?, begin + skipped, &mut part)? {
-                    return self.locate.missing();
+                    return self.locate.missing(&location.object);
                 }
                 let (filled, due) = (part.filled().len(), part.capacity());
                 if filled != due {
-                    return Err(self.locate.too_short());
+                    return Err(self.locate.too_short(&location.object));
                 }
                 // SAFETY: so many bytes of the buffer's beginning have been filled.
                 unsafe { buffer.set_filled(filled) };
@@ -338,10 +342,10 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
             Part::Span { begin, .. } => {
                 let at = begin.checked_add(offset as u64).ok_or(ErrorKind::Internal)?;
                 if !self.storage.read_part(&self.locate.name(&location.object)?, at, buffer)? {
-                    return self.locate.missing();
+                    return self.locate.missing(&location.object);
                 }
                 let (filled, due) = (buffer.filled().len(), buffer.capacity());
-                if filled == due { Ok(Filled::Stored(filled)) } else { Err(self.locate.too_short()) }
+                if filled == due { Ok(Filled::Stored(filled)) } else { Err(self.locate.too_short(&location.object)) }
             }
             Part::Indexed { .. } => self.read_indexed(&location, offset, buffer),
         }
@@ -352,14 +356,14 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
         match part {
             Part::Known(None) => Ok(Opening::Absent),
             Part::Known(Some((begin, len))) => Ok(match self.storage.open(&self.locate.name(&object)?)? {
-                Opening::Absent => self.locate.missing().map(|_| Opening::Absent)?,
+                Opening::Absent => self.locate.missing(&object).map(|_| Opening::Absent)?,
                 Opening::Nothing => Opening::Nothing,
                 Opening::Object(object) => Opening::Object(object.part(begin, len)),
             }),
             Part::Unknown => Err(ErrorKind::Internal.into()),
             Part::Whole => self.storage.open(&self.locate.name(&object)?),
             Part::Span { begin, .. } => match self.storage.open(&self.locate.name(&object)?)? {
-                Opening::Absent => self.locate.missing().map(|_| Opening::Absent),
+                Opening::Absent => self.locate.missing(&object).map(|_| Opening::Absent),
                 opening => Ok(opening.behind(begin)),
             },
             Part::Indexed { number } => self.open_indexed(&object, number),
@@ -376,6 +380,19 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
 
     fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
         self.locate.skipped_codecs(chunk)
+    }
+
+    fn own_codecs(&self, chunk: &[isize]) -> Option<&Chain<'_>> {
+        self.locate.own_codecs(chunk)
+    }
+
+    /// A `Box<dyn Locate>`, whatever the format.
+    fn into_any(self: Box<Self>) -> Result<Box<dyn Any>>
+    where
+        Self: 'static,
+    {
+        let locate: Box<dyn Locate> = try_box(self.locate)?;
+        Ok(try_box(locate)?)
     }
 
     fn range_gap(&self) -> Option<usize> {
@@ -395,7 +412,7 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
     }
 
     fn is_concurrent(&self) -> bool {
-        self.storage.is_concurrent()
+        self.storage.is_concurrent() && self.locate.is_concurrent()
     }
 
     fn is_writable(&self) -> bool {
@@ -417,7 +434,7 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
         dims::fill(&mut projections, plan.rank(), Projection::default())?;
         let mut indices = Dims::new();
         dims::fill(&mut indices, plan.rank(), 0)?;
-        let mut known = Known { indices: Indices::new(self.locate.index_len()), file_len: None };
+        let mut known = Known { indices: Indices::new(self.locate.index_len()), file: None };
         for i in 0..plan.num_chunks() {
             plan.chunk(i, &mut projections)?;
             indices.iter_mut().zip(&projections).for_each(|(index, projection)| *index = projection.chunk_index);
@@ -432,7 +449,7 @@ impl<L: Locate> ChunkReader for ObjectChunks<L> {
 
 impl<L: Locate> InFlight for ObjectChunks<L> {
     fn has_latency(&self) -> bool {
-        self.storage.flight().is_some()
+        self.storage.flight().or(self.storage.routed_flight()).is_some()
     }
 
     fn stores(&self) -> bool {

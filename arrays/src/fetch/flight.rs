@@ -160,7 +160,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             return self.resolve(asked, &opened);
         }
         if self.absent.contains(index) {
-            return match self.locate.missing()? {
+            return match self.locate.missing(index)? {
                 Filled::Absent => Ok(false),
                 Filled::Stored(_) => Err(ErrorKind::Internal.into()),
             };
@@ -187,8 +187,8 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// Puts a chunk in the queue, by its index; `false` if it is absent.
     fn resolve(&mut self, mut asked: Box<Pending>, opened: &Opened) -> Result<bool> {
-        let (_, number) = asked.index().ok_or(ErrorKind::Internal)?;
-        let Some((offset, len)) = self.locate.span(&opened.index, number, opened.state.0)? else {
+        let (object, number) = asked.index().ok_or(ErrorKind::Internal)?;
+        let Some((offset, len)) = self.locate.span(object, &opened.index, number, opened.state.0)? else {
             return Ok(false);
         };
         let skipped = asked.skipped.min(len);
@@ -456,7 +456,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
                     let is_there = self.ask_again(asked);
                     self.asked(request, is_there);
                 }
-                Ok(Arrived::Absent) => self.end(request, self.locate.missing()),
+                Ok(Arrived::Absent) => self.end(request, self.locate.missing(index)),
                 Err(error) => self.end(request, Err(error.clone())),
             }
         }
@@ -486,7 +486,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             (Ok(None), Some(_)) => self.changed(chunks.parts),
             (Ok(None), None) => {
                 for part in chunks.parts {
-                    self.end(part.request, self.locate.missing());
+                    self.end(part.request, self.locate.missing(&part.location.object));
                 }
             }
             (Err(error), _) => self.fail(chunks.parts, &error),
@@ -507,7 +507,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
                 continue;
             }
             let part = chunks.parts.swap_remove(i);
-            self.end(part.request, Err(self.locate.too_short()));
+            self.end(part.request, Err(self.locate.too_short(&part.location.object)));
         }
         // SAFETY: so many bytes have been written.
         self.landed = Some(unsafe { Landed::new(chunks, answer.nbytes, answer.state()) });

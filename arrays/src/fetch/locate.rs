@@ -1,5 +1,6 @@
 //! Where the chunks of an array are: what a format has to say, without reading anything.
 
+use crate::codec::Chain;
 use crate::dims::Dims;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ByteRange, Name};
@@ -48,13 +49,13 @@ pub(crate) trait Locate: Send + Sync {
         1
     }
 
-    /// Where a chunk is by an index, its first byte and its length, in an object of this length; `None` if it is
-    /// absent.
+    /// Where a chunk is by the index of an object, its first byte and its length, where the object has this length;
+    /// `None` if it is absent.
     ///
     /// # Errors
     /// `Corrupt` for a span that is not within the object.
-    fn span(&self, index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
-        let _ = (index, number, object_len);
+    fn span(&self, object: &[isize], index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
+        let _ = (object, index, number, object_len);
         Err(ErrorKind::Internal.into())
     }
 
@@ -72,12 +73,14 @@ pub(crate) trait Locate: Send + Sync {
     ///
     /// # Errors
     /// If it has to be there.
-    fn missing(&self) -> Result<Filled> {
+    fn missing(&self, object: &[isize]) -> Result<Filled> {
+        let _ = object;
         Ok(Filled::Absent)
     }
 
     /// What is said of an object that ends before what is needed of it.
-    fn too_short(&self) -> Error {
+    fn too_short(&self, object: &[isize]) -> Error {
+        let _ = object;
         self.changed()
     }
 
@@ -101,6 +104,11 @@ pub(crate) trait Locate: Send + Sync {
         false
     }
 
+    /// Whether several threads may decode the chunks.
+    fn is_concurrent(&self) -> bool {
+        true
+    }
+
     /// Whether nothing may be read that is not needed, however small the gap is.
     fn reads_no_gaps(&self) -> bool {
         false
@@ -110,6 +118,12 @@ pub(crate) trait Locate: Send + Sync {
     fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
         let _ = chunk;
         Ok(0)
+    }
+
+    /// See [`ChunkReader::own_codecs`](crate::store::ChunkReader::own_codecs).
+    fn own_codecs(&self, chunk: &[isize]) -> Option<&Chain<'static>> {
+        let _ = chunk;
+        None
     }
 
     /// See [`ChunkReader::swapped_part`](crate::store::ChunkReader::swapped_part).

@@ -8,6 +8,7 @@
 //!   indices.rs   the indices that were read last
 //!   chunks.rs    chunks, read one by one and written
 //!   coalesce.rs  which ranges of an object are better read at once
+//!   joined.rs    where the chunks of several arrays are that are one
 //!   pending.rs   chunks that have been asked for and are not given back yet
 //!   reads.rs     the reads of one transfer, at once or in flight
 //!   flight.rs    chunks, many at a time
@@ -17,9 +18,11 @@ mod chunks;
 mod coalesce;
 mod flight;
 mod indices;
+mod joined;
 mod locate;
 mod pending;
 mod reads;
 
 pub(crate) use chunks::ObjectChunks;
+pub(crate) use joined::{InPart, InParts};
 pub(crate) use locate::{ABSENT, Index, Learned, Locate, Location, Part, Step};

@@ -2,13 +2,15 @@
 //! the former its writes, too.
 #![allow(unsafe_code)]
 
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 use super::pending::Read;
+use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
-use crate::object::{self, Answer, BYTES_TO_WRITE, ByteRange, Limits, RequestsInFlight, Storage};
+use crate::object::{self, Answer, BYTES_TO_WRITE, ByteRange, Limits, ObjectStore, RequestsInFlight, Storage};
 use crate::open_object::{Found, NamedObject, Opening};
 use crate::shared::Shared;
 use crate::store::Sharing;
@@ -19,6 +21,7 @@ const LARGEST: usize = 1 << 20;
 /// The reads of one transfer.
 pub(super) enum Reads<'s, 'f> {
     DelayedStorage(RequestsInFlight<'f, Read>),
+    Routed(Routed<'f>),
     AtOnce(AtOnce<'s, 'f>),
 }
 
@@ -38,6 +41,13 @@ impl<'s, 'f> Reads<'s, 'f> {
                 let limits = limits.shared(sharing.of);
                 (Reads::DelayedStorage(RequestsInFlight::new(flight, storage.flight_prefix())), limits)
             }
+            None if storage.routed_flight().is_some() => {
+                let limits = storage.routed_flight().map_or(Limits::default(), |flight| flight.limits());
+                (
+                    Reads::Routed(Routed { storage, flights: Vec::new(), ended: VecDeque::new() }),
+                    limits.shared(sharing.of),
+                )
+            }
             None => {
                 let limits = Limits { requests: 1, bytes: None, largest: LARGEST };
                 (Reads::AtOnce(AtOnce { storage, opened: None, ended: None, sharing }), limits)
@@ -54,6 +64,7 @@ impl<'s, 'f> Reads<'s, 'f> {
     pub(super) fn len(&self) -> usize {
         match self {
             Reads::DelayedStorage(requests_in_flight) => requests_in_flight.len(),
+            Reads::Routed(reads) => reads.len(),
             Reads::AtOnce(reads) => usize::from(reads.ended.is_some()),
         }
     }
@@ -74,6 +85,8 @@ impl<'s, 'f> Reads<'s, 'f> {
             Reads::DelayedStorage(requests_in_flight) => unsafe {
                 requests_in_flight.start(purpose, name, begin, room)
             },
+            // SAFETY: the same.
+            Reads::Routed(reads) => unsafe { reads.start(purpose, name, begin, room) },
             Reads::AtOnce(reads) => {
                 let room: &mut [MaybeUninit<u8>] = match room {
                     (_, 0) => &mut [],
@@ -107,7 +120,7 @@ impl<'s, 'f> Reads<'s, 'f> {
             Reads::DelayedStorage(requests_in_flight) => unsafe {
                 requests_in_flight.start_write(purpose, name, bytes)
             },
-            Reads::AtOnce(_) => Err((purpose, ErrorKind::Internal.into())),
+            Reads::AtOnce(_) | Reads::Routed(_) => Err((purpose, ErrorKind::Internal.into())),
         }
     }
 
@@ -115,6 +128,7 @@ impl<'s, 'f> Reads<'s, 'f> {
     pub(super) fn wait(&mut self) -> Result<(Read, Result<Option<Answer>>)> {
         match self {
             Reads::DelayedStorage(requests_in_flight) => requests_in_flight.wait(),
+            Reads::Routed(reads) => reads.wait(),
             Reads::AtOnce(reads) => {
                 let (purpose, answer) = reads.ended.take().ok_or(ErrorKind::Internal)?;
                 Ok((purpose, Ok(answer)))
@@ -123,9 +137,168 @@ impl<'s, 'f> Reads<'s, 'f> {
     }
 
     /// See [`RequestsInFlight::cancel_if`].
-    pub(super) fn cancel_if(&mut self, is_over: impl FnMut(&mut Read) -> bool) {
-        if let Reads::DelayedStorage(requests_in_flight) = self {
-            requests_in_flight.cancel_if(is_over);
+    pub(super) fn cancel_if(&mut self, mut is_over: impl FnMut(&mut Read) -> bool) {
+        match self {
+            Reads::DelayedStorage(requests_in_flight) => requests_in_flight.cancel_if(is_over),
+            Reads::Routed(reads) => {
+                reads.flights.iter_mut().for_each(|(_, flight)| flight.cancel_if(|part| is_over(&mut part.read)));
+            }
+            Reads::AtOnce(_) => {}
+        }
+    }
+}
+
+/// Reads of objects that are parts of others in several storages: in flight in those that answer later.
+pub(super) struct Routed<'f> {
+    storage: &'f Storage,
+    /// The requests in flight of each, by the address of who answers them.
+    flights: Vec<(*const (), RequestsInFlight<'f, PartRead>)>,
+    /// What was read at once.
+    ended: VecDeque<(Read, Result<Option<Answer>>)>,
+}
+
+/// What a read of a part of an object is for.
+struct PartRead {
+    read: Read,
+    part: Part,
+}
+
+/// A part of an object that is read.
+struct Part {
+    /// How many bytes the part has, if it is not all of the object, and how many of them are read.
+    len: Option<u64>,
+    due: usize,
+    /// The object's name, if it has to be there.
+    name: Option<String>,
+}
+
+impl Part {
+    /// What an answer of the object says of the part.
+    fn answer(self, answer: Option<Answer>) -> Result<Option<Answer>> {
+        match (answer, self.len, self.name) {
+            (None, _, Some(name)) => Err(object::nowhere(&name)),
+            (Some(answer), Some(len), name) => match answer.nbytes == self.due {
+                true => Ok(Some(Answer { object_size: len, ..answer })),
+                false => Err(Error::from(ErrorKind::Truncated).in_object(name.as_deref().unwrap_or_default())),
+            },
+            (answer, ..) => Ok(answer),
+        }
+    }
+}
+
+impl<'f> Routed<'f> {
+    fn len(&self) -> usize {
+        self.ended.len() + self.flights.iter().map(|(_, flight)| flight.len()).sum::<usize>()
+    }
+
+    /// See [`RequestsInFlight::start`].
+    ///
+    /// # Safety
+    /// Nobody else uses the memory until `wait` gives back what it is for, or this is dropped.
+    unsafe fn start(
+        &mut self,
+        read: Read,
+        name: &str,
+        begin: ByteRange,
+        room: (*mut u8, usize),
+    ) -> Result<Option<Read>, (Read, Error)> {
+        let (store, name, part, is_due) = match self.route(name) {
+            Ok(route) => route,
+            Err(error) => return Err((read, error)),
+        };
+        let (mut begin, (memory, mut size)) = (begin, room);
+        if let Some((first, len)) = part {
+            let offset = begin.offset(len);
+            size = usize::try_from(len - offset).unwrap_or(usize::MAX).min(size);
+            match first.checked_add(offset) {
+                Some(at) => begin = ByteRange::At(at),
+                None => return Err((read, Error::from(ErrorKind::Truncated).in_object(name))),
+            }
+        }
+        let of_name = match is_due.then(|| alloc::text(&name)).transpose() {
+            Ok(name) => name,
+            Err(failed) => return Err((read, failed.into())),
+        };
+        let part = Part { len: part.map(|(_, len)| len), due: size, name: of_name };
+        if self.ended.try_reserve(1).is_err() {
+            return Err((read, ErrorKind::OutOfMemory.into()));
+        }
+        if let (0, Some(object_size)) = (size, part.len) {
+            let answer = Answer { nbytes: 0, object_size, version: None, is_lasting: false };
+            self.ended.push_back((read, Ok(Some(answer))));
+            return Ok(None);
+        }
+        let Some(flight) = store.flight() else {
+            let room: &mut [MaybeUninit<u8>] = match size {
+                0 => &mut [],
+                // SAFETY: there is room for so many bytes, and nobody else uses it.
+                size => unsafe { std::slice::from_raw_parts_mut(memory.cast(), size) },
+            };
+            let mut buffer = Buffer::new(room);
+            let answer = store.read_version(&name, begin, &mut buffer).and_then(|found| {
+                let nbytes = buffer.filled().len();
+                let answer = |(object_size, version)| Answer { nbytes, object_size, version, is_lasting: false };
+                part.answer(found.map(answer))
+            });
+            return match answer {
+                Ok(None) => Ok(Some(read)),
+                Err(error) => Err((read, error)),
+                answer => {
+                    self.ended.push_back((read, answer));
+                    Ok(None)
+                }
+            };
+        };
+        let address = std::ptr::from_ref(flight).cast::<()>();
+        let number = match self.flights.iter().position(|(other, _)| *other == address) {
+            Some(number) => number,
+            None => {
+                let requests = RequestsInFlight::new(flight, store.flight_prefix());
+                if self.flights.try_reserve(1).is_err() {
+                    return Err((read, ErrorKind::OutOfMemory.into()));
+                }
+                self.flights.push((address, requests));
+                self.flights.len() - 1
+            }
+        };
+        let requests = &mut self.flights[number].1;
+        // SAFETY: the caller's promise is the same, and there is room for no fewer bytes.
+        match unsafe { requests.start(PartRead { read, part }, &name, begin, (memory, size)) } {
+            Ok(None) => Ok(None),
+            Ok(Some(PartRead { read, part })) => match part.answer(None) {
+                Ok(_) => Ok(Some(read)),
+                Err(error) => Err((read, error)),
+            },
+            Err((PartRead { read, .. }, error)) => Err((read, error)),
+        }
+    }
+
+    /// The storage that an object is in, its name there, which part of it is meant, and whether it has to be there.
+    fn route(&self, name: &str) -> Result<(&'f dyn ObjectStore, String, Option<(u64, u64)>, bool)> {
+        let storage: &'f Storage = self.storage;
+        let (mut store, mut name): (&'f dyn ObjectStore, _) = (&**storage, alloc::text(name)?);
+        let (mut part, mut is_due) = (None, false);
+        while let Some(route) = store.route(&name)? {
+            if part.is_some() && route.part.is_some() {
+                return Err(ErrorKind::Internal.into());
+            }
+            (store, name, part, is_due) = (route.store, route.name, part.or(route.part), is_due || route.is_due);
+        }
+        Ok((store, name, part, is_due))
+    }
+
+    fn wait(&mut self) -> Result<(Read, Result<Option<Answer>>)> {
+        if let Some(ended) = self.ended.pop_front() {
+            return Ok(ended);
+        }
+        let next = self.flights.iter_mut().map(|(_, flight)| flight).find(|flight| flight.len() > 0);
+        match next.ok_or(ErrorKind::Internal)?.wait() {
+            Ok((PartRead { read, part }, answer)) => Ok((read, answer.and_then(|answer| part.answer(answer)))),
+            Err(error) => {
+                // None of any is in flight any more then.
+                self.flights.clear();
+                Err(error)
+            }
         }
     }
 }

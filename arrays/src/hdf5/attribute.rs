@@ -5,7 +5,7 @@ use super::bytes::{Cursor, is_of_the_file, malformed};
 use super::dataset::Dataspace;
 use super::datatype::{Datatype, What};
 use super::file::File;
-use super::header::{Header, kind, shared};
+use super::header::{HEAP_ID, Header, in_heap, kind, shared};
 use super::heap::{FractalHeap, HeapId, collection};
 use crate::alloc;
 use crate::dataset::{Attribute, Attributes, Values, lossy_text};
@@ -55,7 +55,6 @@ pub(super) fn stored(file: &File, header: &Header) -> Result<Vec<Stored>> {
 
 /// The attributes that are in a heap, as the records of a tree say.
 fn dense(file: &File, bytes: &[u8], all: &mut Vec<Stored>) -> Result<()> {
-    const ID: usize = 8;
     let mut cursor = Cursor::new(bytes, file.sizes);
     cursor.version(0)?;
     let flags = cursor.u8()?;
@@ -64,11 +63,9 @@ fn dense(file: &File, bytes: &[u8], all: &mut Vec<Stored>) -> Result<()> {
     let mut heap = FractalHeap::read(file, heap)?;
     Tree::read(file, tree)?.each(file, &mut |record| {
         let mut cursor = Cursor::new(record, file.sizes);
-        let (id, flags, order) = (cursor.take(ID)?, cursor.u8()?, cursor.u32()?);
-        if flags & 1 << 1 != 0 {
-            return Err(ErrorKind::Unsupported("an HDF5 file with a shared object header message table").into());
-        }
-        Ok(alloc::push(all, attribute(file, &heap.object(id)?, order)?)?)
+        let (id, flags, order) = (cursor.take(HEAP_ID)?, cursor.u8()?, cursor.u32()?);
+        let bytes = if flags & 1 << 1 != 0 { in_heap(file, kind::ATTRIBUTE, id)? } else { heap.object(id)? };
+        Ok(alloc::push(all, attribute(file, &bytes, order)?)?)
     })
 }
 
@@ -96,10 +93,13 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
     } else {
         Datatype::read(&mut datatype)?
     };
-    if flags & SPACE_IS_SHARED != 0 && version > 1 {
-        return Err(ErrorKind::Unsupported("an HDF5 file with a shared object header message table").into());
-    }
-    let space = Dataspace::read(&mut Cursor::new(space, file.sizes))?;
+    let mut space = Cursor::new(space, file.sizes);
+    let space = if flags & SPACE_IS_SHARED != 0 && version > 1 {
+        let shared = shared(file, kind::DATASPACE, &mut space)?;
+        Dataspace::read(&mut Cursor::new(&shared.bytes, file.sizes))?
+    } else {
+        Dataspace::read(&mut space)?
+    };
     let len = space.count()?.checked_mul(datatype.size).ok_or(ErrorKind::Truncated)?;
     let bytes = alloc::copied(cursor.take(len)?)?;
     Ok(Stored { name, datatype, space, bytes, order })

@@ -182,7 +182,7 @@ impl Locate for InChunks {
         true
     }
 
-    fn missing(&self) -> Result<Filled> {
+    fn missing(&self, _object: &[isize]) -> Result<Filled> {
         Err(ErrorKind::NotFound("file").into())
     }
 

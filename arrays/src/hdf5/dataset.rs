@@ -141,8 +141,11 @@ impl Dataset {
 fn fill_value(file: &File, header: &Header) -> Result<Option<Vec<u8>>> {
     const IS_DEFINED: u8 = 1 << 5;
     let value = |mut cursor: Cursor<'_>| {
-        let len = cursor.u32()? as usize;
-        Ok(Some(alloc::copied(cursor.take(len)?)?))
+        // A negative length stands for none.
+        match usize::try_from(cursor.u32()? as i32) {
+            Ok(len) => Ok(Some(alloc::copied(cursor.take(len)?)?)),
+            Err(_) => Ok(None),
+        }
     };
     if let Some(message) = header.find(file, kind::FILL_VALUE)? {
         let mut cursor = Cursor::new(&message.bytes, file.sizes);
@@ -172,7 +175,8 @@ fn fill_value(file: &File, header: &Header) -> Result<Option<Vec<u8>>> {
 /// The most filters that a pipeline has: as many as a chunk's mask has bits.
 const MOST_FILTERS: usize = 32;
 
-fn filters(cursor: &mut Cursor<'_>) -> Result<Vec<Filter>> {
+/// The filters of a pipeline.
+pub(super) fn filters(cursor: &mut Cursor<'_>) -> Result<Vec<Filter>> {
     /// From this number on filters have names.
     const NAMED: u32 = 256;
     let (version, count) = (cursor.u8()?, usize::from(cursor.u8()?));

@@ -28,8 +28,9 @@ pub(super) struct File {
     /// Where the superblock is, from which addresses are counted.
     pub base: u64,
     pub sizes: Sizes,
-    /// The header of the root group.
+    /// The header of the root group, and that of what the superblock has no room for.
     pub root: u64,
+    pub extension: Option<u64>,
     pub limit: Limit,
     blocks: RefCell<HashMap<u64, Vec<u8>>>,
     /// How many bytes may still be read.
@@ -67,7 +68,7 @@ impl File {
         let budget = Cell::new(len.saturating_mul(TIMES).saturating_add(MORE));
         let limit = storage.memory_limits().metadata();
         let (storage, name, blocks) = (storage.clone(), alloc::text(name)?, RefCell::new(HashMap::new()));
-        let mut file = File { storage, name, len, base: 0, sizes, root: 0, limit, blocks, budget };
+        let mut file = File { storage, name, len, base: 0, sizes, root: 0, extension: None, limit, blocks, budget };
         file.keep(0, first)?;
         for at in superblocks(len) {
             file.base = at;
@@ -100,7 +101,9 @@ impl File {
                 let mut rest = Cursor::new(bytes, self.sizes);
                 rest.skip(start.position() + 1)?;
                 // The base address, the extension, and the file's end.
-                rest.skip(3 * self.sizes.address)?;
+                rest.skip(self.sizes.address)?;
+                self.extension = rest.address()?;
+                rest.skip(self.sizes.address)?;
                 self.root = rest.address()?.ok_or_else(|| malformed("the file has no root group"))?;
                 rest.checksum()?;
             }

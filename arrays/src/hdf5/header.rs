@@ -2,6 +2,7 @@
 
 use super::bytes::{Cursor, malformed};
 use super::file::File;
+use super::heap::FractalHeap;
 use crate::alloc;
 use crate::error::{ErrorKind, Result};
 
@@ -17,6 +18,7 @@ pub(super) mod kind {
     pub const LAYOUT: u16 = 0x08;
     pub const FILTERS: u16 = 0x0b;
     pub const ATTRIBUTE: u16 = 0x0c;
+    pub const SHARED_TABLE: u16 = 0x0f;
     pub const CONTINUATION: u16 = 0x10;
     pub const SYMBOL_TABLE: u16 = 0x11;
     pub const ATTRIBUTE_INFO: u16 = 0x15;
@@ -31,6 +33,9 @@ pub(super) struct Message {
     pub position: u64,
     pub bytes: Vec<u8>,
 }
+
+/// How many bytes the number of an object has in a heap of messages and in one of attributes.
+pub(super) const HEAP_ID: usize = 8;
 
 /// The header of an object.
 pub(super) struct Header {
@@ -152,16 +157,51 @@ impl Header {
     }
 }
 
-/// The message that one which is stored elsewhere leads to: that of a committed type.
+/// The message that one which is stored elsewhere leads to: that of a committed type, or one in the heap of those that
+/// objects share.
 pub(super) fn shared(file: &File, kind: u16, cursor: &mut Cursor<'_>) -> Result<Message> {
     let (version, of) = (cursor.u8()?, cursor.u8()?);
     match (version, of) {
-        (1, _) => cursor.skip(6)?,
+        // What is reserved, and where the name was in a symbol table.
+        (1, _) => cursor.skip(6 + file.sizes.length)?,
         (2, _) | (3, 2) => {}
-        _ => return Err(ErrorKind::Unsupported("an HDF5 file with a shared object header message table").into()),
+        (3, 1) => {
+            let bytes = in_heap(file, kind, cursor.take(cursor.left().min(HEAP_ID))?)?;
+            return Ok(Message { kind, is_shared: false, position: 0, bytes });
+        }
+        _ => return Err(ErrorKind::Unsupported("an HDF5 object with a message that is shared in another way").into()),
     }
     let address = cursor.address()?.ok_or_else(|| malformed("a shared message has no address"))?;
     let found = Header::read(file, address)?.messages.into_iter().find(|message| message.kind == kind);
     // What is shared is not shared once more.
     found.filter(|message| !message.is_shared).ok_or_else(|| malformed("a shared message is not at its address"))
+}
+
+/// The message of a kind that has this number in the heap of those that objects share.
+pub(super) fn in_heap(file: &File, kind: u16, id: &[u8]) -> Result<Vec<u8>> {
+    let nowhere = || malformed("there is no table of the messages that objects share");
+    let extension = Header::read(file, file.extension.ok_or_else(nowhere)?)?;
+    let message = extension.find(file, kind::SHARED_TABLE)?.ok_or_else(nowhere)?;
+    let mut cursor = Cursor::new(&message.bytes, file.sizes);
+    cursor.version(0)?;
+    let (table, count) = (cursor.address()?.ok_or_else(nowhere)?, usize::from(cursor.u8()?));
+    let len = 4 + count * (14 + 2 * file.sizes.address);
+    let bytes = file.read(table, len as u64 + 4)?;
+    let mut all = Cursor::new(&bytes, file.sizes);
+    all.skip(len)?;
+    all.checksum()?;
+    let mut cursor = Cursor::new(&bytes, file.sizes);
+    cursor.mark(b"SMTB")?;
+    for _ in 0..count {
+        cursor.version(0)?;
+        cursor.skip(1)?;
+        let kinds = cursor.u16()?;
+        // From which length on messages are shared, how many a list has, and how many there are.
+        cursor.skip(4 + 2 + 2 + 2)?;
+        let (_, heap) = (cursor.address()?, cursor.address()?);
+        if kinds.checked_shr(kind.into()).unwrap_or(0) & 1 != 0 {
+            return FractalHeap::read(file, heap.ok_or_else(nowhere)?)?.object(id);
+        }
+    }
+    Err(nowhere())
 }

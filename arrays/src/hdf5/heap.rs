@@ -5,9 +5,14 @@ use std::collections::HashMap;
 
 use super::btree::Tree;
 use super::bytes::{Cursor, Sizes, bytes_for, malformed};
+use super::dataset::{self, Filter};
 use super::file::File;
-use crate::alloc;
-use crate::error::{ErrorKind, Result};
+use super::open::codec_of;
+use crate::alloc::{self, Scratch};
+use crate::buffer::Buffer;
+use crate::codec::Chain;
+use crate::element::ElementType;
+use crate::error::{Error, ErrorKind, Result};
 
 /// A fractal heap.
 pub(super) struct FractalHeap<'f> {
@@ -25,9 +30,24 @@ pub(super) struct FractalHeap<'f> {
     /// How many rows the root has; 0 if it is a direct block.
     rows: u64,
     huge: Option<u64>,
-    /// The direct block that was read last, and where it begins among the heap's bytes.
-    last: Option<(u64, Vec<u8>)>,
+    /// What direct blocks and huge objects go through, and how the root is stored if it is a direct block.
+    filters: Vec<Filter>,
+    root_is_stored: Option<Filtered>,
+    /// Direct blocks that were read, each with where it begins among the heap's bytes, in order.
+    blocks: Vec<(u64, Vec<u8>)>,
+    /// How many bytes they have.
+    kept: usize,
 }
+
+/// How many bytes something has that has been through filters, and which of them it has not been through.
+#[derive(Debug, Clone, Copy)]
+struct Filtered {
+    len: u64,
+    skipped: u32,
+}
+
+/// When blocks have more bytes than this they are forgotten.
+const KEPT: usize = 8 << 20;
 
 /// The most rows that a block of blocks has: each from the third on has blocks of twice the size.
 const MOST_ROWS: u64 = 64;
@@ -35,15 +55,16 @@ const MOST_ROWS: u64 = 64;
 impl<'f> FractalHeap<'f> {
     pub(super) fn read(file: &'f File, address: u64) -> Result<Self> {
         let sizes = file.sizes;
-        let len = 22 + 12 * sizes.length + 3 * sizes.address;
+        let mut len = 22 + 12 * sizes.length + 3 * sizes.address;
+        let filters_len = Cursor::new(file.read(address, 9)?.get(7..).unwrap_or_default(), sizes).u16()?;
+        if filters_len > 0 {
+            len += sizes.length + 4 + usize::from(filters_len);
+        }
         let bytes = file.read(address, len as u64 + 4)?;
         let mut cursor = Cursor::new(bytes.get(..len).unwrap_or_default(), sizes);
         cursor.mark(b"FRHP")?;
         cursor.version(0)?;
-        let (id_len, filters, flags) = (usize::from(cursor.u16()?), cursor.u16()?, cursor.u8()?);
-        if filters != 0 {
-            return Err(ErrorKind::Unsupported("an HDF5 group or attributes in a compressed heap").into());
-        }
+        let (id_len, _, flags) = (usize::from(cursor.u16()?), cursor.u16()?, cursor.u8()?);
         let largest = u64::from(cursor.u32()?);
         cursor.length()?;
         let huge = cursor.address()?;
@@ -54,6 +75,11 @@ impl<'f> FractalHeap<'f> {
         let (first_block, largest_block, bits) = (cursor.length()?, cursor.length()?, cursor.u16()?);
         cursor.skip(2)?;
         let (root, rows) = (cursor.address()?, u64::from(cursor.u16()?));
+        let (mut filters, mut root_is_stored) = (Vec::new(), None);
+        if filters_len > 0 {
+            root_is_stored = Some(Filtered { len: cursor.length()?, skipped: cursor.u32()? });
+            filters = dataset::filters(&mut cursor)?;
+        }
         let mut all = Cursor::new(&bytes, sizes);
         all.skip(len)?;
         all.checksum()?;
@@ -76,7 +102,10 @@ impl<'f> FractalHeap<'f> {
             root,
             rows,
             huge,
-            last: None,
+            filters,
+            root_is_stored,
+            blocks: Vec::new(),
+            kept: 0,
         })
     }
 
@@ -108,33 +137,77 @@ impl<'f> FractalHeap<'f> {
 
     fn huge(&self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
         let Sizes { address, length } = self.file.sizes;
-        if cursor.left() >= address + length {
+        let nowhere = || malformed("an object of a heap has no address");
+        // Where an object is, what it is stored as, and how many bytes it has then.
+        let place = |cursor: &mut Cursor<'_>| {
             let (at, len) = (cursor.address()?, cursor.length()?);
-            return self.file.read(at.ok_or_else(|| malformed("an object of a heap has no address"))?, len);
-        }
-        let number = cursor.number(cursor.left().min(length))?;
-        let huge = self.huge.ok_or_else(|| malformed("an object of a heap has no address"))?;
+            Ok::<_, Error>(match self.filters.is_empty() {
+                true => (at, None, len),
+                false => (at, Some(Filtered { len, skipped: cursor.u32()? }), cursor.length()?),
+            })
+        };
         let mut found = None;
-        Tree::read(self.file, huge)?.each(self.file, &mut |record| {
-            let mut record = Cursor::new(record, self.file.sizes);
-            let (at, len) = (record.address()?, record.length()?);
-            if record.length()? == number {
-                found = at.map(|at| (at, len));
+        if cursor.left() >= address + length + if self.filters.is_empty() { 0 } else { 4 + length } {
+            found = Some(place(cursor)?);
+        } else {
+            let number = cursor.number(cursor.left().min(length))?;
+            Tree::read(self.file, self.huge.ok_or_else(nowhere)?)?.each(self.file, &mut |record| {
+                let mut record = Cursor::new(record, self.file.sizes);
+                let place = place(&mut record)?;
+                if record.length()? == number {
+                    found = Some(place);
+                }
+                Ok(())
+            })?;
+        }
+        let Some((Some(at), stored, len)) = found else { return Err(nowhere()) };
+        self.read_stored(at, len, stored)
+    }
+
+    /// So many bytes from an address on, which may have been through filters.
+    fn read_stored(&self, address: u64, len: u64, stored: Option<Filtered>) -> Result<Vec<u8>> {
+        let Some(Filtered { len: stored_len, skipped }) = stored else { return self.file.read(address, len) };
+        let stored = self.file.read(address, stored_len)?;
+        let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.file.limit.check(len.saturating_mul(2))?;
+        self.file.charge(len as u64)?;
+        let mut codecs = Chain::default();
+        for (i, filter) in self.filters.iter().enumerate() {
+            if skipped.checked_shr(i as u32).unwrap_or(0) & 1 == 0 {
+                codecs.reserve()?;
+                codecs.push(codec_of(self.file, filter, (ElementType::UByte, 1))?);
             }
-            Ok(())
-        })?;
-        let (at, len) = found.ok_or_else(|| malformed("an object of a heap has no address"))?;
-        self.file.read(at, len)
+        }
+        if codecs.is_empty() {
+            return if stored.len() == len { Ok(stored) } else { Err(malformed("a block of a heap is too short")) };
+        }
+        let (mut whole, mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY, Scratch::EMPTY);
+        let mut buffer = Buffer::new(whole.room(len)?);
+        let as_is = codecs.decode(&stored, 0..len, &mut buffer, [&mut one, &mut other], self.file.limit)?;
+        Ok(alloc::copied(as_is.unwrap_or(buffer.filled()))?)
     }
 
     fn managed(&mut self, offset: u64, len: u64) -> Result<Vec<u8>> {
         let is_in = |(begin, block): &(u64, Vec<u8>)| {
             offset.checked_sub(*begin).is_some_and(|at| at.saturating_add(len) <= block.len() as u64)
         };
-        if !self.last.as_ref().is_some_and(is_in) {
-            self.last = Some(self.direct_block(offset)?);
-        }
-        let (begin, block) = self.last.as_ref().ok_or(ErrorKind::Internal)?;
+        let before = self.blocks.partition_point(|(begin, _)| *begin <= offset);
+        let number = match before.checked_sub(1).filter(|number| self.blocks.get(*number).is_some_and(is_in)) {
+            Some(number) => number,
+            None => {
+                let block = self.direct_block(offset)?;
+                if self.kept > KEPT {
+                    self.blocks.clear();
+                    self.kept = 0;
+                }
+                self.kept = self.kept.saturating_add(block.1.len());
+                let number = self.blocks.partition_point(|(begin, _)| *begin < block.0);
+                self.blocks.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                self.blocks.insert(number, block);
+                number
+            }
+        };
+        let (begin, block) = self.blocks.get(number).ok_or(ErrorKind::Internal)?;
         let at = usize::try_from(offset.saturating_sub(*begin)).unwrap_or(usize::MAX);
         let object = block.get(at..).and_then(|rest| rest.get(..usize::try_from(len).ok()?));
         Ok(alloc::copied(object.ok_or_else(|| malformed("an object of a heap is not in its block"))?)?)
@@ -152,7 +225,7 @@ impl<'f> FractalHeap<'f> {
         let nowhere = || malformed("no block holds an object of a heap");
         let (mut begin, mut address) = (0u64, self.root.ok_or_else(nowhere)?);
         if self.rows == 0 {
-            return self.read_direct(0, address, self.first_block);
+            return self.read_direct(0, address, self.first_block, self.root_is_stored);
         }
         let direct_rows = u64::from(self.largest_block.ilog2() - self.first_block.ilog2()) + 2;
         let mut rows = self.rows;
@@ -171,10 +244,12 @@ impl<'f> FractalHeap<'f> {
                 row_begin = row_begin.checked_add(row_len).ok_or_else(nowhere)?;
             }
             let (row, column, size) = found.ok_or_else(nowhere)?;
-            let child = self.child(address, begin, rows, row * self.width + column)?.ok_or_else(nowhere)?;
+            let number = row * self.width + column;
+            let (child, stored) = self.child(address, begin, (rows, direct_rows), number)?;
+            let child = child.ok_or_else(nowhere)?;
             begin = row_begin + column * size;
             if row < direct_rows {
-                return self.read_direct(begin, child, size);
+                return self.read_direct(begin, child, size, stored);
             }
             let below = u64::from(size.ilog2()).checked_sub(u64::from((self.first_block * self.width).ilog2()));
             let below = below.ok_or_else(nowhere)? + 1;
@@ -185,11 +260,22 @@ impl<'f> FractalHeap<'f> {
         }
     }
 
-    /// The address of a child of a block of blocks.
-    fn child(&self, address: u64, begin: u64, rows: u64, number: u64) -> Result<Option<u64>> {
+    /// The address of a child of a block of blocks, and how it is stored if it has been through filters. Of the rows
+    /// the first ones have direct blocks.
+    fn child(
+        &self,
+        address: u64,
+        begin: u64,
+        (rows, direct_rows): (u64, u64),
+        number: u64,
+    ) -> Result<(Option<u64>, Option<Filtered>)> {
         let sizes = self.file.sizes;
         let before = 5 + sizes.address + self.offset_size;
-        let len = before as u64 + rows * self.width * sizes.address as u64;
+        // What is said of a direct block and of one of blocks.
+        let of_filters = if self.filters.is_empty() { 0 } else { sizes.length + 4 };
+        let num_direct = rows.min(direct_rows) * self.width;
+        let position = |number: u64| number * sizes.address as u64 + number.min(num_direct) * of_filters as u64;
+        let len = before as u64 + position(rows * self.width);
         let bytes = self.file.read(address, len + 4)?;
         let mut cursor = Cursor::new(&bytes, sizes);
         cursor.mark(b"FHIB")?;
@@ -201,12 +287,18 @@ impl<'f> FractalHeap<'f> {
         let mut all = Cursor::new(&bytes, sizes);
         all.skip(bytes.len().saturating_sub(4))?;
         all.checksum()?;
-        cursor.skip(usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(sizes.address))?;
-        cursor.address()
+        cursor.skip(usize::try_from(position(number)).unwrap_or(usize::MAX))?;
+        let child = cursor.address()?;
+        let is_filtered = number < num_direct && of_filters > 0;
+        let stored = match is_filtered {
+            true => Some(Filtered { len: cursor.length()?, skipped: cursor.u32()? }),
+            false => None,
+        };
+        Ok((child, stored))
     }
 
-    fn read_direct(&self, begin: u64, address: u64, size: u64) -> Result<(u64, Vec<u8>)> {
-        let mut bytes = self.file.read(address, size)?;
+    fn read_direct(&self, begin: u64, address: u64, size: u64, stored: Option<Filtered>) -> Result<(u64, Vec<u8>)> {
+        let mut bytes = self.read_stored(address, size, stored)?;
         let sizes = self.file.sizes;
         let mut cursor = Cursor::new(&bytes, sizes);
         cursor.mark(b"FHDB")?;

@@ -476,7 +476,7 @@ fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -
 
 /// The codec that a filter is: the caller's own, or the library's. What only the writing of it depends on may be
 /// missing.
-fn codec_of(file: &File, filter: &Filter, (element, size): (ElementType, usize)) -> Result<Box<dyn Codec>> {
+pub(super) fn codec_of(file: &File, filter: &Filter, (element, size): (ElementType, usize)) -> Result<Box<dyn Codec>> {
     const DEFLATE: u32 = 1;
     const SHUFFLE: u32 = 2;
     const BZIP2: u32 = 307;

@@ -88,7 +88,15 @@ fn reads(file: &str, name: &str, slab: &Hyperslab<'_>) -> Vec<(u64, usize)> {
 
 #[test]
 fn a_chunk_takes_a_few_reads_and_all_take_no_node_twice() {
-    for (name, at, most) in [("fixed", 4100, 3), ("extensible", 20000, 4), ("extensible", 0, 2)] {
+    let arrays = [
+        ("fixed", 4100, 3),
+        ("extensible", 20000, 4),
+        ("extensible", 0, 2),
+        ("million", 500_001, 4),
+        ("million", 999_999, 4),
+        ("million", 777_777, 3),
+    ];
+    for (name, at, most) in arrays {
         let one = reads("pages.h5", name, &Hyperslab::new(&[at], &[1]));
         assert!(one.len() <= most, "{name}: {one:?}");
         let mut all = reads("pages.h5", name, &Hyperslab::all());

@@ -40,11 +40,11 @@ impl Locate for InFile {
         Name::of(format_args!("{}", self.file))
     }
 
-    fn missing(&self) -> Result<Filled> {
+    fn missing(&self, _object: &[isize]) -> Result<Filled> {
         Err(ErrorKind::NotFound("file").into())
     }
 
-    fn too_short(&self) -> Error {
+    fn too_short(&self, _object: &[isize]) -> Error {
         Error::from(ErrorKind::Truncated).in_object(&self.variable)
     }
 

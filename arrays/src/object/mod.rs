@@ -41,6 +41,7 @@ mod close;
 mod directory;
 mod file;
 mod flight;
+mod joined;
 #[cfg(feature = "cfdb")]
 mod locked_file;
 mod memory;
@@ -69,6 +70,7 @@ pub use directory::Directory;
 pub use file::OneFile;
 pub(crate) use flight::BYTES_TO_WRITE;
 pub use flight::{Flight, Limits, ObjectRequest};
+pub(crate) use joined::Joined;
 #[cfg(feature = "cfdb")]
 pub(crate) use locked_file::LockedFile;
 pub use memory::Memory;
@@ -76,9 +78,14 @@ pub use memory::Memory;
 pub(crate) use network::Network;
 pub(crate) use positioned::read_opened;
 pub use prefixed::{PrefixedStorage, only_prefix};
-pub(crate) use references::{Reference, References, Target};
+#[cfg_attr(not(feature = "parquet"), allow(unused_imports))]
+pub(crate) use references::nowhere;
+#[cfg_attr(not(feature = "parquet"), allow(unused_imports))]
+pub(crate) use references::{Records, Reference, References, Target};
 pub use storage::Storage;
 pub use temp_name::Unfinished;
+#[doc(hidden)]
+pub use traits::Route;
 pub use traits::{Entry, ObjectStore, check_name};
 pub(crate) use url::Url;
 #[cfg(feature = "network")]

@@ -4,7 +4,7 @@
 use super::byte_range::ByteRange;
 use super::flight::Flight;
 use super::names::{Text, concatenated};
-use super::traits::{Entry, ObjectStore, check_name, check_prefix};
+use super::traits::{Entry, ObjectStore, Route, check_name, check_prefix};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
@@ -174,6 +174,14 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
 
     fn flight_prefix(&self) -> &str {
         &self.flight_prefix
+    }
+
+    fn routed_flight(&self) -> Option<&dyn Flight> {
+        self.objects.routed_flight()
+    }
+
+    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+        self.object(name, |full| self.objects.route(full))
     }
 }
 

@@ -2,62 +2,73 @@
 #![allow(unsafe_code)]
 
 use super::byte_range::ByteRange;
+use super::flight::Flight;
 use super::names;
-use super::traits::{Entry, ObjectStore, check_name, check_prefix};
+use super::traits::{Entry, ObjectStore, Route, check_name, check_prefix};
+use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::shared::Shared;
 
 /// What an object is.
-#[derive(Debug)]
+#[derive(Clone)]
 pub(crate) enum Reference {
     /// These bytes.
-    Bytes(Vec<u8>),
-    /// The target of this number: so many bytes from an offset on, or all of it.
-    Target(usize, Option<(u64, u64)>),
+    Bytes(Shared<Vec<u8>>),
+    /// So many bytes of a target from an offset on, or all of it.
+    Target(Shared<Target>, Option<(u64, u64)>),
 }
 
-/// What references lead to: an object of the store of this number.
-#[derive(Debug)]
+/// What references lead to: an object of a store.
 pub(crate) struct Target {
-    pub store: usize,
+    pub store: Shared<Box<dyn ObjectStore>>,
     pub name: String,
+}
+
+/// References that are read when they are needed.
+#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+pub(crate) trait Records: Send + Sync {
+    /// The reference that an object is.
+    fn find(&self, name: &str) -> Result<Option<Reference>>;
+
+    /// Calls `one` with the last parts of the names of those that are directly below a prefix.
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
 }
 
 /// Objects that are parts of others, which are only read.
 pub(crate) struct References {
     /// By name, ascending.
     objects: Vec<(String, Reference)>,
-    targets: Vec<Target>,
-    stores: Vec<Box<dyn ObjectStore>>,
+    /// Those that are not among them.
+    records: Option<Box<dyn Records>>,
+    /// The stores that objects are in, as far as they are known.
+    stores: Vec<Shared<Box<dyn ObjectStore>>>,
 }
 
 impl References {
-    /// These objects, of which several of one name are not there.
+    /// These objects, of which several of one name are not there, others, and the stores that they are in.
     pub(crate) fn new(
         mut objects: Vec<(String, Reference)>,
-        targets: Vec<Target>,
-        stores: Vec<Box<dyn ObjectStore>>,
+        records: Option<Box<dyn Records>>,
+        stores: Vec<Shared<Box<dyn ObjectStore>>>,
     ) -> Self {
         objects.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        References { objects, targets, stores }
+        References { objects, records, stores }
     }
 
-    fn find(&self, name: &str) -> Result<Option<&Reference>> {
+    fn find(&self, name: &str) -> Result<Option<Reference>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let at = self.objects.binary_search_by(|(other, _)| other.as_str().cmp(name));
-        Ok(at.ok().and_then(|at| self.objects.get(at)).map(|(_, reference)| reference))
-    }
-
-    /// The store that a target is in, and the target's name there.
-    fn target(&self, target: usize) -> Result<(&dyn ObjectStore, &str)> {
-        let target = self.targets.get(target).ok_or(ErrorKind::Internal)?;
-        let store = self.stores.get(target.store).ok_or(ErrorKind::Internal)?;
-        Ok((store, &target.name))
+        match (at.ok().and_then(|at| self.objects.get(at)), &self.records) {
+            (Some((_, reference)), _) => Ok(Some(reference.clone())),
+            (None, Some(records)) => records.find(name),
+            (None, None) => Ok(None),
+        }
     }
 }
 
 /// What is said if there is nothing where a reference leads to. The object is there, so that it is no absent one.
-fn nowhere(target: &str) -> Error {
+pub(crate) fn nowhere(target: &str) -> Error {
     Error::from(ErrorKind::NotFound("file that a reference leads to")).in_object(target)
 }
 
@@ -72,13 +83,13 @@ impl ObjectStore for References {
                 Ok(Some(bytes.len() as u64))
             }
             Some(Reference::Target(target, None)) => {
-                let (store, target) = self.target(*target)?;
-                store.read(target, begin, buffer)?.map(Some).ok_or_else(|| nowhere(target))
+                let Target { store, name } = &*target;
+                store.read(name, begin, buffer)?.map(Some).ok_or_else(|| nowhere(name))
             }
             Some(Reference::Target(target, Some((first, len)))) => {
-                let (store, target) = self.target(*target)?;
-                let offset = begin.offset(*len);
-                let due = usize::try_from(*len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
+                let Target { store, name: target } = &*target;
+                let offset = begin.offset(len);
+                let due = usize::try_from(len - offset).unwrap_or(usize::MAX).min(buffer.capacity());
                 if due > 0 {
                     let at = first.checked_add(offset).ok_or(ErrorKind::Truncated)?;
                     let mut part = buffer.rest_up_to(due);
@@ -91,7 +102,7 @@ impl ObjectStore for References {
                     // SAFETY: the part is where the buffer begins, which was empty; so many bytes of it were written.
                     unsafe { buffer.set_filled(due) };
                 }
-                Ok(Some(*len))
+                Ok(Some(len))
             }
         }
     }
@@ -103,11 +114,29 @@ impl ObjectStore for References {
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        names::list(self.objects.len(), |i| &self.objects[i].0, prefix, one)
+        names::list(self.objects.len(), |i| &self.objects[i].0, prefix, one)?;
+        self.records.as_ref().map_or(Ok(()), |records| records.list(prefix, one))
     }
 
-    fn is_concurrent(&self) -> bool {
-        self.stores.iter().all(|store| store.is_concurrent())
+    fn is_archive(&self) -> bool {
+        true
+    }
+
+    fn routed_flight(&self) -> Option<&dyn Flight> {
+        self.stores.iter().find_map(|store| store.flight())
+    }
+
+    /// Those that are read when they are needed are not told.
+    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let at = self.objects.binary_search_by(|(other, _)| other.as_str().cmp(name));
+        match at.ok().and_then(|at| self.objects.get(at)) {
+            Some((_, Reference::Target(target, part))) => {
+                let (store, name) = (&**target.store, alloc::text(&target.name)?);
+                Ok(Some(Route { store, name, part: *part, is_due: true }))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn gap(&self) -> usize {
@@ -124,19 +153,22 @@ mod tests {
     fn references() -> References {
         let memory = Memory::new();
         memory.write("file", b"0123456789").unwrap();
-        let target = |number, part| Reference::Target(number, part);
+        let store = Shared::new(Box::new(memory) as Box<dyn ObjectStore>).unwrap();
+        let targets = ["file", "other"].map(|name| Target { store: store.clone(), name: name.to_owned() });
+        let targets = targets.map(|target| Shared::new(target).unwrap());
+        let target = |number: usize, part| Reference::Target(targets[number].clone(), part);
+        let bytes = |bytes: &[u8]| Reference::Bytes(Shared::new(bytes.to_vec()).unwrap());
         let objects = [
             ("x/0.1", target(0, Some((3, 4)))),
-            ("x/.zarray", Reference::Bytes(b"{}".to_vec())),
+            ("x/.zarray", bytes(b"{}")),
             ("x/0.0", target(0, None)),
             ("x/0.2", target(0, Some((8, 3)))),
             ("x/0.3", target(1, Some((0, 3)))),
             ("x/0.4", target(0, Some((u64::MAX, 3)))),
-            ("z", Reference::Bytes(Vec::new())),
+            ("z", bytes(b"")),
         ];
         let objects = objects.map(|(name, reference)| (name.to_owned(), reference)).into();
-        let targets = ["file", "other"].map(|name| Target { store: 0, name: name.to_owned() });
-        References::new(objects, targets.into(), vec![Box::new(memory)])
+        References::new(objects, None, vec![store])
     }
 
     #[test]
@@ -156,6 +188,48 @@ mod tests {
         assert_eq!(list(&references, "x"), [".zarray", "0.0", "0.1", "0.2", "0.3", "0.4"]);
         assert!(!references.is_writable() && references.is_concurrent());
         assert_eq!(references.write("z", b"").unwrap_err().kind(), ErrorKind::ReadOnly);
+    }
+
+    /// Parts of files that answer later are read together, with those that are there at once.
+    #[cfg(feature = "codecs")]
+    #[test]
+    fn parts_are_in_flight_together() {
+        use crate::object::{Storage, testing::DelayedStorage};
+        use crate::{Access, Array, Hyperslab};
+        let later = std::sync::Arc::new(DelayedStorage::new());
+        later.put("file", &(0..40).collect::<Vec<u8>>());
+        let store = Shared::new(Box::new(later.clone()) as Box<dyn ObjectStore>).unwrap();
+        let target = |name: &str| Shared::new(Target { store: store.clone(), name: name.to_owned() }).unwrap();
+        let bytes = |bytes: &[u8]| Reference::Bytes(Shared::new(bytes.to_vec()).unwrap());
+        let document = br#"{"zarr_format":2,"shape":[12],"chunks":[2],"dtype":"|u1","fill_value":99,"order":"C",
+            "filters":null,"compressor":null}"#;
+        let file = target("file");
+        let part = |first| Reference::Target(file.clone(), Some((first, 2)));
+        let read = |last: Reference| {
+            let objects = [
+                ("x/.zarray", bytes(document)),
+                ("x/0", part(30)),
+                ("x/1", bytes(&[7, 8])),
+                ("x/2", part(4)),
+                ("x/3", part(20)),
+                ("x/5", last),
+            ];
+            let objects = objects.map(|(name, reference)| (name.to_owned(), reference)).into();
+            let storage = Storage::new(References::new(objects, None, vec![store.clone()])).unwrap();
+            Array::open_in(&storage, "x", Access::Read)?.read::<u8>(&Hyperslab::all())
+        };
+        later.reset();
+        assert_eq!(read(part(0)).unwrap(), [30, 31, 7, 8, 4, 5, 20, 21, 99, 99, 0, 1]);
+        assert!(later.most().0 > 1 && later.requests_in_flight() == 0);
+        for (last, kind, about) in [
+            (part(39), ErrorKind::Truncated, "file"),
+            (part(u64::MAX), ErrorKind::Truncated, "file"),
+            (Reference::Target(target("no"), None), ErrorKind::NotFound("file that a reference leads to"), "no"),
+        ] {
+            let error = read(last).unwrap_err();
+            assert_eq!((error.kind(), error.about()), (kind, about));
+            assert_eq!(later.requests_in_flight(), 0);
+        }
     }
 
     /// What is not where a reference says is an error, and not an absent object.

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use super::byte_range::ByteRange;
+use super::joined::{Joined, JoinedObjects, Part};
 use super::traits::{Entry, ObjectStore, check_name};
 use crate::alloc::{self, Slot};
 use crate::buffer::Buffer;
@@ -18,6 +19,7 @@ use crate::shared::Shared;
 pub struct Storage {
     objects: Shared<Box<dyn ObjectStore>>,
     file: Option<Shared<String>>,
+    joined: Option<Shared<Joined>>,
     codecs: CodecRegistry,
     allows_partial: bool,
     limits: MemoryLimits,
@@ -38,6 +40,7 @@ impl Storage {
         Ok(Storage {
             objects,
             file: None,
+            joined: None,
             codecs: CodecRegistry::default(),
             allows_partial: false,
             limits: MemoryLimits::default(),
@@ -60,7 +63,36 @@ impl Storage {
     /// `Argument` for a name that no object can have; `OutOfMemory`.
     pub fn file(&self, name: &str) -> Result<Self> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        Ok(Storage { file: Some(Shared::new(alloc::text(name)?)?), ..self.clone() })
+        Ok(Storage { file: Some(Shared::new(alloc::text(name)?)?), joined: None, ..self.clone() })
+    }
+
+    /// The storages at these paths, joined along a dimension: see [`concat`](crate::concat).
+    pub(crate) fn joined_of(storages: Vec<(String, Storage)>, dimension: &str) -> Result<Self> {
+        if storages.is_empty() {
+            return Err(ErrorKind::Argument("there are no paths of what is to be joined").into());
+        }
+        let mut parts = Vec::new();
+        for (path, storage) in storages {
+            alloc::push(&mut parts, Part { path, storage })?;
+        }
+        let joined = Shared::new(Joined { dimension: alloc::text(dimension)?, parts })?;
+        Ok(Storage { joined: Some(joined.clone()), ..Storage::new(JoinedObjects(joined))? })
+    }
+
+    /// What is joined, if the storage is one of several.
+    pub(crate) fn joined(&self) -> Option<&Joined> {
+        self.joined.as_deref()
+    }
+
+    /// Makes it the storage of the objects of all that is joined.
+    pub(crate) fn forget_joined(&mut self) {
+        self.joined = None;
+    }
+
+    /// The same storage with another one's codecs, if it has any, and memory limits.
+    pub(crate) fn like(&self, other: &Storage) -> Self {
+        let codecs = if other.codecs.is_empty() { &self.codecs } else { &other.codecs };
+        Storage { codecs: codecs.clone(), limits: other.limits, ..self.clone() }
     }
 
     /// Sets whether files that hold only a part of their arrays may be opened, such as cfdb files that are marked as

@@ -192,6 +192,32 @@ pub trait ObjectStore: Send + Sync {
     fn flight_prefix(&self) -> &str {
         ""
     }
+
+    /// The interface for reads in flight of one of the storages that objects are in, if these are parts of others and
+    /// one of them has latency. Where each is tells [`route`](Self::route).
+    #[doc(hidden)]
+    fn routed_flight(&self) -> Option<&dyn Flight> {
+        None
+    }
+
+    /// Where an object is that is a part of another storage's; `None` for one that this storage has itself.
+    #[doc(hidden)]
+    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+        let _ = name;
+        Ok(None)
+    }
+}
+
+/// Where an object is that is a part of another storage's.
+#[doc(hidden)]
+pub struct Route<'r> {
+    pub store: &'r dyn ObjectStore,
+    /// The object's name there.
+    pub name: String,
+    /// The first byte and the length of the part that it is; `None` for all of it.
+    pub part: Option<(u64, u64)>,
+    /// Whether it is an error if there is no such object.
+    pub is_due: bool,
 }
 
 /// Refuses names that could lead out of the storage, or that no writer creates.
@@ -304,6 +330,14 @@ macro_rules! forward {
 
             fn flight_prefix(&self) -> &str {
                 (**self).flight_prefix()
+            }
+
+            fn routed_flight(&self) -> Option<&dyn Flight> {
+                (**self).routed_flight()
+            }
+
+            fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+                (**self).route(name)
             }
         }
     )*};

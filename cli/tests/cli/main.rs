@@ -2,6 +2,7 @@
 
 mod advise;
 mod check;
+mod concat;
 mod copy;
 #[cfg(unix)]
 mod dump;

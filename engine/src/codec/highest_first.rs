@@ -14,6 +14,29 @@ impl<'b> HighestFirst<'b> {
         bytes.len().checked_mul(8).filter(|bits| at <= *bits).map(|_| HighestFirst { bytes, at })
     }
 
+    /// How many zeros come before the next one, which is passed, too; `None` if there is none.
+    #[inline]
+    #[allow(dead_code, reason = "codecs use it that can be left out")]
+    pub(super) fn zeros(&mut self) -> Option<u64> {
+        let begin = self.at;
+        loop {
+            let (first, skipped) = (self.at / 8, (self.at % 8) as u32);
+            let rest = self.bytes.get(first..)?;
+            let word = match rest.first_chunk::<8>() {
+                Some(word) => u64::from_be_bytes(*word),
+                None => rest.iter().enumerate().fold(0, |word, (i, byte)| word | u64::from(*byte) << (56 - 8 * i)),
+            } << skipped;
+            if word != 0 {
+                self.at += word.leading_zeros() as usize + 1;
+                return Some((self.at - begin) as u64 - 1);
+            }
+            self.at += 8 * rest.len().min(8) - skipped as usize;
+            if rest.len() <= 8 {
+                return None;
+            }
+        }
+    }
+
     /// The number that the next bits are, up to 64; `None` if there are fewer.
     #[inline]
     pub(super) fn take(&mut self, bits: u32) -> Option<u64> {
@@ -60,5 +83,20 @@ mod tests {
             }
         }
         assert!(HighestFirst::new(&bytes, 8 * bytes.len() + 1).is_none());
+    }
+
+    #[test]
+    fn zeros_are_counted_up_to_the_next_one() {
+        for len in 0..40 {
+            for one in 0..8 * len {
+                let mut bytes = vec![0; len];
+                bytes[one / 8] = 0x80 >> (one % 8);
+                for begin in 0..=one {
+                    let mut read = HighestFirst::new(&bytes, begin).unwrap();
+                    assert_eq!(read.zeros(), Some((one - begin) as u64));
+                    assert_eq!((read.at, read.zeros()), (one + 1, None));
+                }
+            }
+        }
     }
 }

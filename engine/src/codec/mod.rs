@@ -12,7 +12,7 @@ mod definition;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
 mod deflate;
 mod filter;
-#[cfg(any(feature = "nbit", feature = "scaleoffset"))]
+#[cfg(any(feature = "nbit", feature = "scaleoffset", feature = "szip"))]
 mod highest_first;
 #[cfg(feature = "blosc")]
 mod matches;
@@ -72,6 +72,7 @@ codecs! {
     mod scale_offset; "scale_offset" =>,
     mod scaleoffset; "scaleoffset" =>,
     mod shuffle; "shuffle" => Shuffle,
+    mod szip; "szip" =>,
     mod zlib; "zlib" => Zlib,
     mod zstd; "zstd" => Zstd,
     mod bitshuffle; "bitshuffle" =>,

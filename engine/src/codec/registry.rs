@@ -47,6 +47,12 @@ impl CodecRegistry {
         Ok(())
     }
 
+    /// Whether it has none.
+    #[doc(hidden)]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The function for a name that metadata have: the name itself or, of `numcodecs.mine`, `mine`.
     #[doc(hidden)]
     pub fn find(&self, name: &str) -> Option<&MakeCodec> {

@@ -1,6 +1,6 @@
 //! The store itself: a reader, its codecs, and the memory that is kept between calls.
 
-use super::chunk_reader::ChunkReader;
+use super::chunk_reader::{ChunkReader, NOT_IN_OBJECTS};
 use super::flight::InFlight;
 use super::located::ChunkLocation;
 use super::memory::{Memory, Workspace};
@@ -111,6 +111,24 @@ impl<'r> ChunkStore<'r> {
         self.reserve_codec()?;
         self.codecs.push(codec);
         Ok(())
+    }
+
+    /// What the store was made of: its reader, and the codecs of the chunks by which a variable is read.
+    ///
+    /// # Errors
+    /// `Unsupported` if chunks are lent.
+    #[doc(hidden)]
+    pub fn into_parts(self) -> Result<(Box<dyn ChunkReader + 'r>, Chain<'r>)> {
+        match self.reader {
+            Reader::Filling(filler) => Ok((filler, self.codecs)),
+            _ => Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into()),
+        }
+    }
+
+    /// Sets all codecs of the chunks by which a variable is read.
+    #[doc(hidden)]
+    pub fn set_codecs(&mut self, codecs: Chain<'r>) {
+        self.codecs = codecs;
     }
 
     /// Adds a codec for the chunks of a variable's [write grid](crate::Variable::set_write_grid), such as shards, if
@@ -320,6 +338,16 @@ impl<'r> ChunkStore<'r> {
     #[doc(hidden)]
     pub fn numcodecs(&self) -> impl Iterator<Item = (&str, Option<InNumcodecs>)> {
         self.codecs.numcodecs()
+    }
+
+    /// The same of a chunk, which may have [others](ChunkReader::own_codecs).
+    #[doc(hidden)]
+    pub fn numcodecs_of(&self, chunk: &[isize]) -> impl Iterator<Item = (&str, Option<InNumcodecs>)> {
+        let own = match &self.reader {
+            Reader::Filling(filler) => filler.own_codecs(chunk),
+            Reader::Lending(_) | Reader::LendingTexts(_) => None,
+        };
+        own.unwrap_or(&self.codecs).numcodecs()
     }
 
     /// The codecs that a chunk did not go through: see [`ChunkReader::skipped_codecs`].

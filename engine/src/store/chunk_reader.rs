@@ -1,11 +1,13 @@
 //! Readers that fill chunks into buffers.
 
+use std::any::Any;
 use std::ops::Range;
 
 use super::flight::InFlight;
 use super::located::ChunkLocation;
 use super::request::{Filled, Request};
 use crate::buffer::Buffer;
+use crate::codec::Chain;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{Opening, Versions};
 use crate::plan::Plan;
@@ -47,6 +49,25 @@ pub trait ChunkReader: Send + Sync {
     fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
         let _ = chunk;
         Ok(0)
+    }
+
+    /// The codecs of a chunk, if they differ from the store's; they are used instead. It is asked before the chunk is
+    /// decoded.
+    fn own_codecs(&self, chunk: &[isize]) -> Option<&Chain<'_>> {
+        let _ = chunk;
+        None
+    }
+
+    /// What the reader is made of, for those who know readers of its kind.
+    ///
+    /// # Errors
+    /// `Unsupported` for a reader of which nobody knows more than this.
+    #[doc(hidden)]
+    fn into_any(self: Box<Self>) -> Result<Box<dyn Any>>
+    where
+        Self: 'static,
+    {
+        Err(ErrorKind::Unsupported(NOT_IN_OBJECTS).into())
     }
 
     /// Verifies the object that holds a chunk by the checksum that the storage has of it, if there is one. It is called

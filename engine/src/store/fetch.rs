@@ -103,8 +103,9 @@ impl ChunkStore<'_> {
         chunk: &mut Buffer<'_>,
         between: Between<'e>,
     ) -> Result<Fetched<'e>> {
-        let (codecs, chunk_bytes) = (self.codecs(request.access()), request.chunk_bytes());
+        let (mut codecs, chunk_bytes) = (self.codecs(request.access()), request.chunk_bytes());
         if let Reader::Filling(filler) = &self.reader {
+            codecs = filler.own_codecs(request.chunk()).unwrap_or(codecs);
             let skipped = filler.skipped_codecs(request.chunk())?;
             if skipped != 0 {
                 codecs.decode_without(skipped, stored, (needed, chunk_bytes), chunk, between, self.limit)?;

@@ -590,6 +590,8 @@ impl World {
                     assert_ne!(check(nczchunk_storage_open(path, &raw mut made, context)), 0);
                     assert_ne!(check(nczchunk_storage_create(path, &raw mut made, context)), 0);
                     assert_ne!(check(nczchunk_storage_create_zip(path, &raw mut made, context)), 0);
+                    let paths = or_null(input, &raw const path);
+                    assert_ne!(check(nczchunk_storage_concat(1, paths, name(input), &raw mut made, context)), 0);
                 }
                 4 => {
                     check(nczchunk_storage_finish(storage, context));

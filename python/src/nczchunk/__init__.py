@@ -16,10 +16,11 @@ from .limits import MemoryLimits
 from .listing import Node, list_nodes
 from .rechunk import RechunkReport, rechunk, rechunk_plan
 from .references import write_references
+from .storage import concat
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
-           "RechunkReport", "advise", "create", "create_group", "errors", "has_codec", "list_nodes", "open",
+           "RechunkReport", "advise", "concat", "create", "create_group", "errors", "has_codec", "list_nodes", "open",
            "open_group", "rechunk", "rechunk_plan", "write_references"]
 
 

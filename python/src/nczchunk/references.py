@@ -7,9 +7,10 @@ from os import PathLike
 
 from . import _c, limits
 from ._c import c
+from .storage import Concatenation
 
 
-def write_references(path: str | PathLike[str], output: str | PathLike[str], name: str = "", *,
+def write_references(path: str | PathLike[str] | Concatenation, output: str | PathLike[str], name: str = "", *,
                      url: str | None = None) -> None:
     """Writes a JSON file of references to all chunks of an array, or of the arrays in a group and below it; by default
     of all that is at a path. fsspec, Zarr and xarray read the arrays by it from where they are:
@@ -17,10 +18,13 @@ def write_references(path: str | PathLike[str], output: str | PathLike[str], nam
     >>> nczchunk.write_references("model.nc", "model.json")       # doctest: +SKIP
     >>> xarray.open_dataset("model.json", engine="kerchunk")      # doctest: +SKIP
 
-    url: what the path is called in the references; the absolute path without it.
+    url: what the path is called in the references; the absolute path without it. What concat() returns names its paths
+    itself.
 
     What Zarr v2 or numcodecs does not have is refused by name, and then nothing is written."""
-    if url is None:
+    if isinstance(path, Concatenation):
+        url = ""
+    elif url is None:
         url = os.fspath(path)
         if "://" not in url:
             url = os.path.realpath(url)

@@ -11,7 +11,8 @@ import asyncio
 import os
 import sys
 import threading
-from ctypes import byref, c_void_p, memmove, string_at
+from collections.abc import Iterable
+from ctypes import byref, c_char_p, c_void_p, memmove, string_at
 from itertools import count
 from queue import SimpleQueue
 from typing import Any
@@ -26,9 +27,50 @@ class _Missing(Exception):
     """There is no object of this name."""
 
 
+class Concatenation:
+    """Several paths as one: what concat() returns, to be given where a path is. It can be pickled."""
+
+    def __init__(self, paths: tuple[str | bytes, ...], dimension: str) -> None:
+        self.paths, self.dimension = paths, dimension
+
+    def open(self, pointer: c_void_p) -> None:
+        """Has the library open it."""
+        paths = [_c.path_bytes("paths", path) for path in self.paths]
+        _c.call(c.storage_concat, len(paths), (c_char_p * len(paths))(*paths), _c.text("dimension", self.dimension),
+                byref(pointer))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Concatenation) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((self.paths, self.dimension))
+
+    def __repr__(self) -> str:
+        return f"nczchunk.concat({list(self.paths)!r}, {self.dimension!r})"
+
+
+def concat(paths: Iterable[str | bytes | os.PathLike[Any]], dimension: str) -> Concatenation:
+    """Joins the arrays of several files or directories along a dimension. The result is given where a path is:
+
+    >>> years = nczchunk.concat(sorted(glob.glob("sst-*.nc")), "time")   # doctest: +SKIP
+    >>> nczchunk.open(years, "sst")[-1]                                  # doctest: +SKIP
+    >>> xarray.open_dataset(years, engine="nczchunk")                    # doctest: +SKIP
+
+    An array that has the dimension consists of those at all paths, one after another; what does not have it is that at
+    the first path, and so are attributes. Chunks stay as they are stored, whatever the length of a file, and codecs may
+    differ. An array that is not like that at the first path is refused by name when it is opened: another type, other
+    dimensions, another fill value, or attributes such as units and scale_factor with other values."""
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        raise TypeError(f"paths: expected a list of paths, found {paths!r}")
+    given = tuple(os.fspath(path) for path in paths)
+    if not given:
+        raise ValueError("paths: there are none")
+    return Concatenation(given, dimension)
+
+
 def is_path(given: Any) -> bool:
     """Whether this is a path, or what is no storage either."""
-    return _adapter(given) is None
+    return _adapter(given) is None and not isinstance(given, Concatenation)
 
 
 def is_known(given: Any) -> bool:
@@ -50,6 +92,8 @@ def shown(path: Any, name: str = "") -> str:
 
 def is_writable(path: Any) -> bool:
     """Whether something can be written there."""
+    if isinstance(path, Concatenation):
+        return False
     adapter = _adapter(path)
     return os.path.isdir(path) if adapter is None else adapter.is_writable
 
@@ -70,7 +114,9 @@ def opened(path: Any, find: Any = None, in_flight: int = 0, loop: Any = None) ->
     """
     path, pointer = same_as_path(path), c_void_p()
     adapter = _adapter(path)
-    if adapter is None:
+    if isinstance(path, Concatenation):
+        path.open(pointer)
+    elif adapter is None:
         _c.call(find or c.storage_open, _c.path_bytes("path", path), byref(pointer))
     else:
         adapter.begin(loop)

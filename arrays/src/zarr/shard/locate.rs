@@ -42,7 +42,7 @@ impl Locate for InShards {
         self.layout.num_chunks()
     }
 
-    fn span(&self, index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
+    fn span(&self, _object: &[isize], index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
         self.layout.storage_in(index, number, object_len)
     }
 

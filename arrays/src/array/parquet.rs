@@ -1,0 +1,299 @@
+//! References in Parquet files, as kerchunk and fsspec write them: a directory with the documents of all arrays in
+//! `.zmetadata`, and for each array files of so many references each, which are read when one of them is needed.
+//!
+//! The source is the text of fsspec's LazyReferenceMapper.
+
+use std::collections::VecDeque;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+
+use super::documents::{V2_ARRAY, below};
+use super::references::{OwnedOrigin, Targets};
+use crate::alloc;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{self, At, Value};
+use crate::key::{KeyStyle, Separator};
+use crate::lock::Lock;
+use crate::object::{Entry, Name, Records, Reference, References, Storage, read_whole};
+use crate::shared::Shared;
+use nczchunk_engine::panic_guard;
+
+/// The storage that a directory of references stands for, given its document.
+///
+/// # Errors
+/// `Metadata`, `Limit`, `OutOfMemory`, and those of the storage.
+pub(super) fn open(storage: &Storage, document: &Value, place: OwnedOrigin) -> Result<Storage> {
+    let root = At::root(document);
+    let record_size = root.require("record_size")?.usize()?;
+    if !(1..=LONGEST).contains(&record_size) {
+        return Err(root.malformed("record_size is 1 to 16777216"));
+    }
+    let (mut objects, mut arrays) = (Vec::new(), Vec::new());
+    let metadata = root.require("metadata")?;
+    for (name, at) in metadata.members()? {
+        let text = match at.value() {
+            value if value.as_str().is_some() => alloc::text(value.as_str().unwrap_or_default())?,
+            value => json::compact(value)?,
+        };
+        if let Some(array) = name.strip_suffix(V2_ARRAY).and_then(|name| name.strip_suffix('/')) {
+            alloc::push(&mut arrays, Chunks::of(array, &text).map_err(|error| error.in_object(name))?)?;
+        }
+        let bytes = Shared::new(text.into_bytes())?;
+        alloc::push(&mut objects, (alloc::text(name)?, Reference::Bytes(bytes)))?;
+    }
+    arrays.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    let known = Lock::new(Known::default());
+    let records = alloc::try_box(InFiles { storage: storage.clone(), place, record_size, arrays, known })?;
+    // What is referred to is not known yet.
+    Storage::new(References::new(objects, Some(records), Vec::new()))
+}
+
+/// The most references that a file has.
+const LONGEST: usize = 1 << 24;
+
+/// How many files are kept.
+const KEPT: usize = 16;
+
+/// The chunks of an array.
+struct Chunks {
+    name: String,
+    /// How many there are along each dimension.
+    counts: Vec<usize>,
+}
+
+impl Chunks {
+    fn of(name: &str, text: &str) -> Result<Self> {
+        let document = json::read(text.as_bytes())?;
+        let root = At::root(&document);
+        let (shape, chunks) = (root.require("shape")?.usizes()?, root.require("chunks")?.usizes()?);
+        if shape.len() != chunks.len() || chunks.contains(&0) {
+            return Err(root.malformed("chunks has a length for each dimension"));
+        }
+        let mut counts = Vec::new();
+        for (len, chunk) in shape.iter().zip(&chunks) {
+            alloc::push(&mut counts, len.div_ceil(*chunk))?;
+        }
+        Ok(Chunks { name: alloc::text(name)?, counts })
+    }
+
+    /// The number of the chunk that has this key.
+    fn number(&self, key: &str) -> Option<usize> {
+        if self.counts.is_empty() {
+            return (key == "0").then_some(0);
+        }
+        let (mut number, mut counts) = (0usize, self.counts.iter());
+        for index in key.split('.') {
+            let count = counts.next()?;
+            let index = index.parse().ok().filter(|index| index < count)?;
+            number = number.checked_mul(*count)?.checked_add(index)?;
+        }
+        counts.next().is_none().then_some(number)
+    }
+
+    /// How many there are.
+    fn count(&self) -> Option<usize> {
+        self.counts.iter().try_fold(1usize, |count, of_one| count.checked_mul(*of_one))
+    }
+
+    /// The key of the chunk of this number.
+    fn key(&self, mut number: usize) -> Result<Name> {
+        let mut indices = Vec::new();
+        for count in self.counts.iter().rev() {
+            alloc::push(&mut indices, (number % count) as isize)?;
+            number /= count;
+        }
+        indices.reverse();
+        Name::of(format_args!("{}", KeyStyle::ZarrV2(Separator::Dot).key(&indices)?))
+    }
+}
+
+/// The references of all arrays.
+struct InFiles {
+    storage: Storage,
+    place: OwnedOrigin,
+    record_size: usize,
+    arrays: Vec<Chunks>,
+    known: Lock<Known>,
+}
+
+/// The references of a file; `None` for a chunk that is not there.
+type Read = Shared<Vec<Option<Reference>>>;
+
+/// What has been read.
+#[derive(Default)]
+struct Known {
+    targets: Targets,
+    /// The files that were used last, by the numbers of their arrays and theirs.
+    files: VecDeque<((usize, usize), Read)>,
+}
+
+impl InFiles {
+    /// The references of a file.
+    fn file(&self, array: usize, number: usize) -> Result<Read> {
+        // In a child of the process nothing is kept.
+        let (mut kept, mut own) = (self.known.lock(), Known::default());
+        let Known { targets, files } = kept.as_deref_mut().unwrap_or(&mut own);
+        if let Some((_, read)) = files.iter().find(|(which, _)| *which == (array, number)) {
+            return Ok(read.clone());
+        }
+        let name = &self.arrays.get(array).ok_or(ErrorKind::Internal)?.name;
+        let name = Name::of(format_args!("{}refs.{number}.parq", &*below(name, "")?))?;
+        let limit = self.storage.memory_limits().metadata();
+        let mut references = Vec::new();
+        if let Some(bytes) = read_whole(&*self.storage, &name, limit.bytes)? {
+            let rows = rows(bytes, self.record_size, limit.bytes).map_err(|error| error.in_object(&*name))?;
+            for Row { path, part, raw } in rows {
+                let reference = match (raw, path) {
+                    (Some(raw), _) => Some(Reference::Bytes(Shared::new(raw)?)),
+                    (None, Some(path)) => {
+                        let target = targets.find(&path, self.place.origin(), || Ok(alloc::text(&path)?))?;
+                        Some(Reference::Target(target, (part != (0, 0)).then_some(part)))
+                    }
+                    (None, None) => None,
+                };
+                alloc::push(&mut references, reference)?;
+            }
+        }
+        let read = Shared::new(references)?;
+        files.truncate(KEPT - 1);
+        files.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        files.push_front(((array, number), read.clone()));
+        Ok(read)
+    }
+}
+
+impl Records for InFiles {
+    fn find(&self, name: &str) -> Result<Option<Reference>> {
+        let Some((array, key)) = name.rsplit_once('/') else { return Ok(None) };
+        let Ok(array) = self.arrays.binary_search_by(|chunks| chunks.name.as_str().cmp(array)) else { return Ok(None) };
+        let Some(number) = self.arrays.get(array).and_then(|chunks| chunks.number(key)) else { return Ok(None) };
+        let read = self.file(array, number / self.record_size)?;
+        Ok(read.get(number % self.record_size).cloned().flatten())
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        let Ok(array) = self.arrays.binary_search_by(|chunks| chunks.name.as_str().cmp(prefix)) else { return Ok(()) };
+        let chunks = self.arrays.get(array).ok_or(ErrorKind::Internal)?;
+        let count = chunks.count().ok_or(ErrorKind::OutOfMemory)?;
+        for number in 0..count.div_ceil(self.record_size) {
+            for (row, reference) in self.file(array, number)?.iter().enumerate() {
+                let chunk = number * self.record_size + row;
+                if reference.is_some() && chunk < count {
+                    one(&chunks.key(chunk)?, Entry::Object)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A reference as a file has it.
+#[derive(Default)]
+struct Row {
+    path: Option<String>,
+    part: (u64, u64),
+    raw: Option<Vec<u8>>,
+}
+
+/// The rows of a Parquet file, of which there are at most so many, and which take at most so many bytes.
+///
+/// # Errors
+/// `Metadata` for a file that is none of references.
+fn rows(bytes: Vec<u8>, most: usize, limit: usize) -> Result<Vec<Row>> {
+    let malformed = || Error::from(ErrorKind::Metadata("this is not a Parquet file of references"));
+    // What is malformed has that crate panic here and there.
+    let read = panic_guard::catch(|| {
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).map_err(|_| malformed())?;
+        let of_groups = reader.metadata().row_groups().iter();
+        let all = of_groups.map(|group| group.columns().iter().map(|column| column.uncompressed_size()).sum::<i64>());
+        let (num_rows, num_bytes) = (reader.metadata().file_metadata().num_rows(), all.sum::<i64>());
+        if usize::try_from(num_rows).map_or(true, |rows| rows > most) {
+            return Err(malformed());
+        }
+        if usize::try_from(num_bytes).map_or(true, |bytes| bytes > limit) {
+            return Err(ErrorKind::OutOfMemory.into());
+        }
+        let mut rows = Vec::new();
+        for row in reader.get_row_iter(None).map_err(|_| malformed())? {
+            let (row, mut found) = (row.map_err(|_| malformed())?, Row::default());
+            for (name, field) in row.get_column_iter() {
+                let number = match field {
+                    Field::Long(number) => u64::try_from(*number).ok(),
+                    Field::Int(number) => u64::try_from(*number).ok(),
+                    Field::ULong(number) => Some(*number),
+                    Field::UInt(number) => Some((*number).into()),
+                    Field::Null => Some(0),
+                    _ => None,
+                };
+                match (name.as_str(), field) {
+                    ("path", Field::Str(path)) => found.path = Some(alloc::text(path)?),
+                    ("path", Field::Bytes(path)) => {
+                        let path = std::str::from_utf8(path.data()).map_err(|_| malformed())?;
+                        found.path = Some(alloc::text(path)?);
+                    }
+                    ("raw", Field::Bytes(raw)) => found.raw = Some(alloc::copied(raw.data())?),
+                    ("raw", Field::Str(raw)) => found.raw = Some(alloc::copied(raw.as_bytes())?),
+                    ("path" | "raw", Field::Null) => {}
+                    ("offset", _) => found.part.0 = number.ok_or_else(malformed)?,
+                    ("size", _) => found.part.1 = number.ok_or_else(malformed)?,
+                    _ => return Err(malformed()),
+                }
+            }
+            alloc::push(&mut rows, found)?;
+        }
+        Ok(rows)
+    });
+    read.unwrap_or_else(|| Err(malformed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_have_numbers_in_row_major_order() {
+        let chunks = Chunks::of("a", r#"{"shape":[5,7],"chunks":[2,3]}"#).unwrap();
+        assert_eq!(chunks.count(), Some(9));
+        for number in 0..9 {
+            assert_eq!(chunks.number(&chunks.key(number).unwrap()), Some(number));
+        }
+        assert_eq!((&*chunks.key(5).unwrap(), chunks.number("1.2")), ("1.2", Some(5)));
+        for none in ["", "1", "1.2.0", "3.0", "0.3", "1.-1", ".zarray", "1/2", "1.2 "] {
+            assert_eq!(chunks.number(none), None, "{none}");
+        }
+        let scalar = Chunks::of("a", r#"{"shape":[],"chunks":[]}"#).unwrap();
+        assert_eq!((scalar.number("0"), scalar.number("1"), &*scalar.key(0).unwrap()), (Some(0), None, "0"));
+        assert!(Chunks::of("a", r#"{"shape":[5],"chunks":[0]}"#).is_err());
+        assert!(Chunks::of("a", r#"{"shape":[5],"chunks":[]}"#).is_err());
+    }
+
+    #[test]
+    fn what_is_no_parquet_file_is_refused() {
+        for bytes in [&b""[..], b"PAR1", b"PAR1PAR1", b"PAR1\xff\xff\xff\xffPAR1", &[b'x'; 100]] {
+            let error = rows(bytes.to_vec(), 10, 1 << 20).err().unwrap();
+            assert!(matches!(error.kind(), ErrorKind::Metadata(_)), "{error}");
+        }
+    }
+
+    /// A file that ends early, or of which a byte is another one, never ends the process.
+    #[test]
+    fn a_file_that_is_changed_is_read_or_refused() {
+        let file = include_bytes!("../../../tests/vectors/refs.parq");
+        let due = rows(file.to_vec(), 10, 1 << 20).unwrap();
+        let first = due.first().unwrap();
+        assert_eq!((first.path.as_deref(), first.part, first.raw.as_deref()), (Some("data/a.nc"), (16817, 130), None));
+        assert_eq!((due.len(), due[1].raw.as_deref(), due[2].path.as_deref()), (3, Some(&b"\x01\x02"[..]), None));
+        assert!(rows(file.to_vec(), 2, 1 << 20).is_err() && rows(file.to_vec(), 10, 10).is_err());
+        for len in 0..file.len() {
+            assert!(rows(file[..len].to_vec(), 10, 1 << 20).is_err(), "{len}");
+        }
+        for at in 0..file.len() {
+            for bit in 0..8 {
+                let mut changed = file.to_vec();
+                changed[at] ^= 1 << bit;
+                let _ = rows(changed, 10, 1 << 20);
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Several storages whose arrays are joined along a dimension: an object is called by the number of its storage, a
+//! slash, and its name there.
+
+use super::byte_range::ByteRange;
+use super::flight::Flight;
+use super::name::Name;
+use super::storage::Storage;
+use super::traits::{Entry, ObjectStore, Route};
+use crate::alloc;
+use crate::buffer::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::open_object::{ObjectState, Opening, Versions};
+use crate::shared::Shared;
+
+/// The storages, of which there is at least one, and the name of the dimension along which their arrays are joined.
+pub(crate) struct Joined {
+    pub dimension: String,
+    pub parts: Vec<Part>,
+}
+
+/// One of the storages, and its path or URL.
+pub(crate) struct Part {
+    pub path: String,
+    pub storage: Storage,
+}
+
+/// The objects of all storages.
+pub(super) struct JoinedObjects(pub Shared<Joined>);
+
+impl JoinedObjects {
+    /// The storage that an object is in, and its name there.
+    fn find<'n>(&self, name: &'n str) -> Result<(&Part, &'n str)> {
+        let no_part = || Error::from(ErrorKind::Argument("there is no such storage among those joined"));
+        let (number, rest) = name.split_once('/').unwrap_or((name, ""));
+        let part = number.parse().ok().and_then(|number: usize| self.0.parts.get(number));
+        Ok((part.ok_or_else(no_part).map_err(|error| error.in_object(name))?, rest))
+    }
+
+    fn all(&self, is: impl Fn(&Storage) -> bool) -> bool {
+        self.0.parts.iter().all(|part| is(&part.storage))
+    }
+}
+
+impl ObjectStore for JoinedObjects {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        let (part, name) = self.find(name)?;
+        part.storage.read(name, begin, buffer).map_err(|error| error.in_object(&part.path))
+    }
+
+    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
+        let (part, name) = self.find(name)?;
+        part.storage.read_part(name, offset, buffer).map_err(|error| error.in_object(&part.path))
+    }
+
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        let (part, name) = self.find(name)?;
+        part.storage.read_version(name, begin, buffer).map_err(|error| error.in_object(&part.path))
+    }
+
+    fn versions(&self) -> Versions {
+        let is = |versions| self.all(|storage| storage.versions() == versions);
+        [Versions::Constant, Versions::Told].into_iter().find(|versions| is(*versions)).unwrap_or(Versions::Unknown)
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        let (part, name) = self.find(name)?;
+        part.storage.open(name).map_err(|error| error.in_object(&part.path))
+    }
+
+    fn verify(&self, name: &str) -> Result<()> {
+        let (part, name) = self.find(name)?;
+        part.storage.verify(name).map_err(|error| error.in_object(&part.path))
+    }
+
+    fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        let (part, name) = self.find(name)?;
+        // The path is that of the file, whatever the storage that it is in.
+        let is_file = part.storage.file_name().is_some();
+        part.storage.tell_name(name, &mut |name| match name {
+            _ if is_file => one(&part.path),
+            "" => one(&part.path),
+            name => one(&Name::of(format_args!("{}/{name}", part.path))?),
+        })
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        if prefix.is_empty() {
+            let mut numbers = 0..self.0.parts.len();
+            return numbers.try_for_each(|number| one(&Name::of(format_args!("{number}"))?, Entry::Prefix));
+        }
+        let (part, prefix) = self.find(prefix)?;
+        part.storage.list(prefix, one)
+    }
+
+    fn is_archive(&self) -> bool {
+        !self.all(|storage| !storage.is_archive())
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.all(|storage| storage.is_concurrent())
+    }
+
+    fn routed_flight(&self) -> Option<&dyn Flight> {
+        self.0.parts.iter().find_map(|part| part.storage.flight().or(part.storage.routed_flight()))
+    }
+
+    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+        let (part, name) = self.find(name)?;
+        Ok(Some(Route { store: &*part.storage, name: alloc::text(name)?, part: None, is_due: false }))
+    }
+
+    fn gap(&self) -> usize {
+        self.0.parts.iter().map(|part| part.storage.gap()).max().unwrap_or(0)
+    }
+}

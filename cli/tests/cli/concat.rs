@@ -1,0 +1,43 @@
+//! `concat`, and the other commands on what it writes.
+
+use nczchunk::{Array, Description, ElementType, Hyperslab};
+
+use super::{Temporary, run_at};
+
+#[test]
+fn every_command_opens_what_is_joined() {
+    let directory = Temporary::new();
+    for (name, first, steps) in [("one", 0i16, 5usize), ("two", 5, 3)] {
+        let shape = [steps];
+        let description = Description::new(&shape, ElementType::Short)
+            .with_chunk_shape(&[2])
+            .with_dimension_names(&["time"])
+            .with_attributes_json(r#"{"units":"K"}"#);
+        let array = Array::create(directory.0.join(name), "v", &description).unwrap();
+        let values: Vec<i16> = (first..).take(steps).collect();
+        array.write(&Hyperslab::all(), &values).unwrap();
+    }
+    let run = |arguments: &[&str]| run_at(&directory.0, arguments);
+    assert_eq!(run(&["concat", "time", "@/one", "@/two", "-o", "@/all.json"]).text(), "");
+    assert!(run(&["list", "@/all.json"]).text().contains("v  int16  time=8  in chunks of 2"));
+    assert_eq!(run(&["dump", "@/all.json", "v", "--slab", "3:6", "--format", "csv"]).text(), "time,v\n3,3\n4,4\n5,5\n");
+    let located = run(&["locate", "@/all.json", "v", "--slab", "4:6"]).text();
+    assert!(located.contains("/one/v/c/2") && located.contains("/two/v/c/0"), "{located}");
+    for command in ["info", "plan", "check"] {
+        assert!(run(&[command, "@/all.json", "v"]).text().contains('v'));
+    }
+    run(&["copy", "@/all.json", "v", "@/copy", "--chunks", "8"]).text();
+    assert_eq!(
+        Array::open(directory.0.join("copy"), "", nczchunk::Access::Read)
+            .unwrap()
+            .read::<i16>(&Hyperslab::all())
+            .unwrap(),
+        [0, 1, 2, 3, 4, 5, 6, 7]
+    );
+    let refused = run(&["references", "@/all.json", "-o", "@/refs.json"]).message(1);
+    assert!(refused.contains("differ in length"), "{refused}");
+
+    assert!(run(&["concat", "depth", "@/one", "@/two", "-o", "@/no.json"]).message(2).contains("dimension depth"));
+    assert!(run(&["concat", "time", "@/one", "@/three", "-o", "@/no.json"]).message(1).contains("three"));
+    assert!(!directory.0.join("no.json").exists());
+}

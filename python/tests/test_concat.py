@@ -1,0 +1,65 @@
+"""Several paths as one."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import nczchunk
+
+LENGTHS = [5, 0, 9, 1]
+
+
+@pytest.fixture
+def years(tmp_path):
+    """Paths whose arrays follow one another, and the values of all."""
+    paths, values = [], np.arange(sum(LENGTHS) * 3, dtype="i2").reshape(-1, 3)
+    begin = 0
+    for number, steps in enumerate(LENGTHS):
+        paths.append(tmp_path / str(number))
+        made = nczchunk.create(paths[-1], "v", shape=(steps, 3), dtype="i2", chunks=(4, 2), dims=("time", "x"),
+                               attrs={"units": "K"})
+        made[...] = values[begin:begin + steps]
+        begin += steps
+        nczchunk.create(paths[-1], "x", shape=(3,), dtype="i4", dims=("x",))[...] = [number] * 3
+    return nczchunk.concat(paths, "time"), values
+
+
+def test_what_is_joined_is_given_where_a_path_is(years):
+    joined, values = years
+    with nczchunk.open(joined, "v") as array:
+        assert array.shape == values.shape and array.dims == ("time", "x")
+        np.testing.assert_array_equal(array[...], values)
+        np.testing.assert_array_equal(array[3:14:2, ::-1], values[3:14:2, ::-1])
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(array))[4:6], values[4:6])
+        assert {chunk.object.split("/")[-5] for chunk in array.locate()} >= {"0", "2", "3"}
+    group = nczchunk.open_group(joined)
+    assert sorted(group) == ["v", "x"] and group["v"].shape == values.shape
+    assert group["x"][...].tolist() == [0, 0, 0]
+    assert [node.shape for node in nczchunk.list_nodes(joined)] == [None, values.shape, (3,)]
+    assert pickle.loads(pickle.dumps(joined)) == joined and "concat" in repr(joined)
+
+
+def test_what_is_joined_is_read_only(years):
+    joined, _ = years
+    with pytest.raises(nczchunk.errors.NotPermitted):
+        nczchunk.open(joined, "v", "r+")
+    with pytest.raises(nczchunk.errors.NotPermitted):
+        nczchunk.open_group(joined, mode="r+")
+
+
+def test_wrong_paths_are_refused(years, tmp_path):
+    with pytest.raises(TypeError, match="list of paths"):
+        nczchunk.concat("one", "time")
+    with pytest.raises(ValueError, match="none"):
+        nczchunk.concat([], "time")
+    with pytest.raises(nczchunk.errors.NotFound, match="nowhere"):
+        nczchunk.open(nczchunk.concat([tmp_path / "0", tmp_path / "nowhere"], "time"), "v")
+
+
+def test_xarray_opens_what_is_joined(years):
+    xarray = pytest.importorskip("xarray")
+    from nczchunk.xarray_backend import Backend
+    joined, values = years
+    with xarray.open_dataset(joined, engine=Backend) as dataset:
+        np.testing.assert_array_equal(dataset["v"].values, values)
