@@ -4,14 +4,20 @@
 // Variables of the environment, and forks.
 #![allow(unsafe_code)]
 
+#[path = "network/archives.rs"]
+mod archives;
 #[path = "network/server.rs"]
 mod server;
+#[path = "network/stores.rs"]
+mod stores;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nczchunk::object::{Entry, Memory, Storage, read_whole};
-use nczchunk::{Access, Array, ArrayFormat, Cache, Description, ElementType, ErrorKind, Hyperslab, list, open_storage};
+use nczchunk::{
+    Access, Array, ArrayFormat, Cache, Description, ElementType, ErrorKind, Hyperslab, Plan, list, open_storage,
+};
 use server::{Fault, Server};
 
 /// The tests look at the threads of the process, so one runs at a time.

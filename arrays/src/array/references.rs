@@ -9,9 +9,9 @@ use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, ByName, Value};
 use crate::limits::Limit;
-use crate::object::{Directory, ObjectStore, Reference, References, Target, Url, check_name};
 #[cfg(feature = "network")]
-use crate::object::{Network, Service};
+use crate::object::{Answers, Network, Service};
+use crate::object::{Directory, ObjectStore, Reference, References, Target, Url, check_name};
 use crate::zarr;
 
 /// Where a file of references is, from which relative paths lead on.
@@ -146,6 +146,8 @@ struct Stores {
     /// The servers and buckets: what the URLs of all their objects begin with.
     #[cfg(feature = "network")]
     servers: Vec<(Service, String, usize)>,
+    #[cfg(feature = "network")]
+    answers: Answers,
 }
 
 impl Stores {
@@ -218,7 +220,7 @@ impl Stores {
         let (store, path) = match self.servers.iter().find(known) {
             Some((_, begin, store)) => (*store, url.text.get(begin.len()..).unwrap_or_default()),
             None => {
-                let (network, path) = Network::open_server(&url)?;
+                let (network, path) = Network::open_server(&url, &self.answers)?;
                 alloc::push(&mut self.opened, alloc::try_box(network)? as Box<dyn ObjectStore>)?;
                 let begin = alloc::text(url.text.strip_suffix(path).unwrap_or_default())?;
                 alloc::push(&mut self.servers, (url.service, begin, self.opened.len() - 1))?;

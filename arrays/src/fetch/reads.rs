@@ -2,9 +2,8 @@
 //! the former its writes, too.
 #![allow(unsafe_code)]
 
-use std::mem::MaybeUninit;
-
 use super::pending::Read;
+use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
@@ -71,11 +70,8 @@ impl<'s, 'f> Reads<'s, 'f> {
                 requests_in_flight.start(purpose, name, begin, room)
             },
             Reads::AtOnce(reads) => {
-                let room: &mut [MaybeUninit<u8>] = match room {
-                    (_, 0) => &mut [],
-                    // SAFETY: there is room for so many bytes, and nobody else uses it.
-                    (buffer, size) => unsafe { std::slice::from_raw_parts_mut(buffer.cast(), size) },
-                };
+                // SAFETY: there is room for so many bytes, and nobody else uses it.
+                let room = unsafe { alloc::room_at(room.0, room.1) };
                 match reads.read(name, begin, &mut Buffer::new(room)) {
                     Ok(None) => Ok(Some(purpose)),
                     Ok(answer) => {

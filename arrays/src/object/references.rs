@@ -1,9 +1,14 @@
 //! Objects that are parts of others: what a file of references says.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
+
 use super::byte_range::ByteRange;
+use super::flight::{Answer, Flight, Limits, ObjectRequest};
 use super::names;
+use super::relay::{Next, Part, Passed, Relay, Relays};
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
+use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -29,17 +34,19 @@ pub(crate) struct References {
     objects: Vec<(String, Reference)>,
     targets: Vec<Target>,
     stores: Vec<Box<dyn ObjectStore>>,
+    relay: Relay,
 }
 
 impl References {
-    /// These objects, of which several of one name are not there.
+    /// These objects, of which several of one name are not there. Of the stores where reads are in flight, any one
+    /// waits for the reads of all.
     pub(crate) fn new(
         mut objects: Vec<(String, Reference)>,
         targets: Vec<Target>,
         stores: Vec<Box<dyn ObjectStore>>,
     ) -> Self {
         objects.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        References { objects, targets, stores }
+        References { objects, targets, stores, relay: Relay::new() }
     }
 
     fn find(&self, name: &str) -> Result<Option<&Reference>> {
@@ -54,6 +61,18 @@ impl References {
         let store = self.stores.get(target.store).ok_or(ErrorKind::Internal)?;
         Ok((store, &target.name))
     }
+
+    /// What waits for the reads that are in flight, if they can be so anywhere.
+    fn waits(&self) -> Option<&dyn Flight> {
+        self.stores.iter().find_map(|store| store.flight())
+    }
+}
+
+/// What is known of a read that was passed on: the target, and of a part of it how many bytes are due, and how many the
+/// object has.
+pub(super) struct Lead {
+    target: usize,
+    part: Option<(usize, u64)>,
 }
 
 /// What is said if there is nothing where a reference leads to. The object is there, so that it is no absent one.
@@ -112,6 +131,98 @@ impl ObjectStore for References {
 
     fn gap(&self) -> usize {
         self.stores.iter().map(|store| store.gap()).max().unwrap_or(256)
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        self.waits().map(|_| self as &dyn Flight)
+    }
+}
+
+// SAFETY: `wait` gives back what `Relay` says has ended; a read that ends at once has been made by `read`.
+unsafe impl Flight for References {
+    fn limits(&self) -> Limits {
+        self.waits().map_or_else(Limits::default, Flight::limits)
+    }
+
+    unsafe fn start(&self, outer: *mut ObjectRequest) -> Result<bool> {
+        // SAFETY: the request and its name are valid, and its memory is used by nobody else until it is given back.
+        let (name, begin, buffer, size) = unsafe {
+            let ObjectRequest { name, offset, from_end, buffer, size, .. } = *outer;
+            let begin = if from_end == 1 { ByteRange::BeforeEnd(offset) } else { ByteRange::At(offset) };
+            (CStr::from_ptr(name).to_str().map_err(|_| ErrorKind::Internal)?, begin, buffer.cast(), size)
+        };
+        let passed = match self.find(name)? {
+            None => return Ok(false),
+            Some(Reference::Target(target, None)) => Some((*target, begin, size, None)),
+            Some(Reference::Target(target, Some((first, len)))) => {
+                let offset = begin.offset(*len);
+                let due = usize::try_from(*len - offset).unwrap_or(usize::MAX).min(size);
+                let at = first.checked_add(offset).ok_or(ErrorKind::Truncated)?;
+                (due > 0).then_some((*target, ByteRange::At(at), due, Some((due, *len))))
+            }
+            Some(Reference::Bytes(_)) => None,
+        };
+        if let Some((target, begin, size, part)) = passed {
+            let (store, name) = self.target(target)?;
+            if let Some(flight) = store.flight() {
+                let to = Part { name, begin, buffer, size };
+                // SAFETY: the caller's promise.
+                let is_there = unsafe { Relay::pass(flight, outer, &to, Lead { target, part }) };
+                return if is_there.map_err(|error| error.in_object(name))? { Ok(true) } else { Err(nowhere(name)) };
+            }
+        }
+        // SAFETY: there is room for so many bytes, which nobody else uses.
+        let mut buffer = Buffer::new(unsafe { alloc::room_at(buffer, size) });
+        let outcome = self.read(name, begin, &mut buffer).map(|len| {
+            let nbytes = buffer.filled().len();
+            len.map(|object_size| Answer { nbytes, object_size, version: None, is_lasting: false })
+        });
+        self.relay.end(outer, outcome).map(|()| true)
+    }
+
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+        // SAFETY: the caller's promise.
+        unsafe { self.relay.wait(self, self.waits().ok_or(ErrorKind::Internal)?) }
+    }
+
+    unsafe fn cancel(&self, request: *mut ObjectRequest) {
+        // SAFETY: the caller's promise.
+        unsafe { Relay::cancel(self, request) };
+    }
+
+    unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
+        // SAFETY: the caller's promise.
+        unsafe { ObjectRequest::take_error(request) }
+    }
+}
+
+impl Relays for References {
+    type Own = Lead;
+
+    fn to(&self, lead: &Lead) -> Result<&dyn Flight> {
+        Ok(self.target(lead.target)?.0.flight().ok_or(ErrorKind::Internal)?)
+    }
+
+    unsafe fn next(
+        &self,
+        passed: &mut Passed<Lead>,
+        _outer: *mut ObjectRequest,
+        answer: Result<Option<Answer>>,
+    ) -> Next<'_> {
+        let Lead { target, part } = passed.own;
+        let name = self.target(target).map_or("", |(_, name)| name);
+        Next::Ended(match (answer, part) {
+            (Err(error), _) => Err(error.in_object(name)),
+            (Ok(None), _) => Err(nowhere(name)),
+            (Ok(Some(answer)), Some((due, _))) if answer.nbytes < due => {
+                Err(Error::from(ErrorKind::Truncated).in_object(name))
+            }
+            (Ok(Some(answer)), part) => {
+                let object_size = part.map_or(answer.object_size, |(_, len)| len);
+                // As for what is read at once, versions of parts are not known.
+                Ok(Some(Answer { object_size, version: None, is_lasting: false, ..answer }))
+            }
+        })
     }
 }
 

@@ -12,7 +12,9 @@ use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
 
 use super::failure;
-use crate::error::{ErrorKind, Result};
+use super::renewing::Renewing;
+use crate::alloc;
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::url::{Service, Url};
 
 /// How long things may take.
@@ -85,6 +87,24 @@ fn has_any(names: &[&str]) -> bool {
 /// # Errors
 /// Those of the settings in the environment, and of the URL.
 pub(super) fn connect<'u>(url: &Url<'u>, times: Times) -> Result<(Arc<dyn ObjectStore>, &'u str)> {
+    let (store, path) = client(url, times)?;
+    if url.service == Service::Http {
+        // It has no credentials.
+        return Ok((store, path));
+    }
+    let text = |text: &str| Ok::<_, Error>(alloc::text(text)?);
+    let (whole, authority, of_server) = (text(url.text)?, text(url.authority)?, text(url.path)?);
+    let (scheme, service, content) = (url.scheme.map(text).transpose()?, url.service, url.content);
+    let make = move || {
+        let scheme = scheme.as_deref();
+        let url = Url { text: &whole, service, scheme, authority: &authority, path: &of_server, content };
+        client(&url, times).map(|(store, _)| store)
+    };
+    Ok((Arc::new(Renewing::new(store, Box::new(make))), path))
+}
+
+/// A client with the credentials that the environment leads to now.
+fn client<'u>(url: &Url<'u>, times: Times) -> Result<(Arc<dyn ObjectStore>, &'u str)> {
     // Another part of the program may have chosen already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let failed = |error: object_store::Error| failure::failed("the storage cannot be used", &error);

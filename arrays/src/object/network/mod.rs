@@ -3,6 +3,7 @@
 //! ```text
 //!   service.rs    the thread that asks
 //!   connect.rs    from a URL to a client
+//!   renewing.rs   a client whose credentials may expire
 //!   failure.rs    what servers answer, as errors
 //!   read.rs       one read of one object
 //!   in_flight.rs  many reads at the same time
@@ -16,6 +17,7 @@ mod connect;
 mod failure;
 mod in_flight;
 mod read;
+mod renewing;
 mod service;
 
 use std::ffi::CStr;
@@ -62,8 +64,11 @@ pub(crate) struct Network {
     root: String,
     times: Times,
     is_http: bool,
-    mailboxes: Mailboxes,
+    answers: Answers,
 }
+
+/// Where the answers to the reads in flight of one storage, or of several, arrive.
+pub(crate) type Answers = Arc<Mailboxes>;
 
 impl Network {
     /// The objects below a URL. Nothing is asked yet.
@@ -75,19 +80,18 @@ impl Network {
     }
 
     /// All objects of the server or bucket of a URL, and what of the URL names the [object](Self::object_name) in it.
+    /// Of storages that share their answers, any one waits for the reads in flight of all.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
-    pub(crate) fn open_server<'u>(url: &Url<'u>) -> Result<(Self, &'u str)> {
+    pub(crate) fn open_server<'u>(url: &Url<'u>, answers: &Answers) -> Result<(Self, &'u str)> {
         let mut name = "";
-        let network = Network::below(
-            url,
-            |path| {
-                name = path;
-                ""
-            },
-            None,
-        )?;
+        let root = |path| {
+            name = path;
+            ""
+        };
+        let mut network = Network::below(url, root, None)?;
+        network.answers = answers.clone();
         Ok((network, name))
     }
 
@@ -136,7 +140,7 @@ impl Network {
         let source =
             Source { store, is_http, has_suffixes: url.service != Kind::Azure, patience: times.patience(), pin };
         let asking = ManuallyDrop::new((source, service));
-        Ok(Network { asking, root, times, is_http, mailboxes: Mailboxes::new() })
+        Ok(Network { asking, root, times, is_http, answers: Answers::default() })
     }
 
     fn source(&self) -> &Source {
@@ -358,7 +362,7 @@ unsafe impl Flight for Network {
         // SAFETY: the caller's promises are the same.
         unsafe {
             let name = CStr::from_ptr((*request).name).to_str().map_err(|_| ErrorKind::Internal)?;
-            in_flight::start(&self.mailboxes, asking, self.path(name)?, request)?;
+            in_flight::start(&self.answers, asking, self.path(name)?, request)?;
         }
         Ok(true)
     }
@@ -378,13 +382,13 @@ unsafe impl Flight for Network {
         let written = read::Answer { nbytes: 0, object_size: 0, version: None };
         let what = async move { put.await.map(|()| Some(written)) };
         // SAFETY: the caller's promises are the same; the future has a copy of the bytes.
-        unsafe { in_flight::spawn(&self.mailboxes, (self.service()?, time), request, what) }
+        unsafe { in_flight::spawn(&self.answers, (self.service()?, time), request, what) }
     }
 
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
         self.service()?;
         // SAFETY: the caller's promises are the same.
-        unsafe { in_flight::wait(&self.mailboxes) }
+        unsafe { in_flight::wait(&self.answers) }
     }
 
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
@@ -396,6 +400,6 @@ unsafe impl Flight for Network {
 
     unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
         // SAFETY: the caller's promise is the same.
-        unsafe { in_flight::take_error(request) }
+        unsafe { ObjectRequest::take_error(request) }
     }
 }
