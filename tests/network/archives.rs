@@ -61,7 +61,8 @@ fn a_zip_file_is_read_by_ranges() {
     server.set_latency(Duration::from_millis(50));
     let array = open(&server, "a.zip").unwrap();
     assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values());
-    assert!(server.most() >= 32, "{}", server.most());
+    let most = server.most();
+    assert!(most >= 32, "{most}");
     drop(array);
     assert_eq!(threads_left(), 0);
 }
@@ -158,7 +159,8 @@ fn references_to_urls_are_read_in_flight() {
     let array = open();
     assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values());
     assert_eq!((server.log().len(), other.log().len()), (32, 31));
-    assert!(server.most() >= 16 && other.most() >= 16, "{} {}", server.most(), other.most());
+    let most = (server.most(), other.most());
+    assert!(most.0 >= 16 && most.1 >= 16, "{most:?}");
     // One chunk.
     let slab = Hyperslab::new(&[3, 33], &[1, 2]);
     assert_eq!(open().read::<i32>(&slab).unwrap(), values()[3 * 64 + 33..][..2]);

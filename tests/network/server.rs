@@ -78,6 +78,8 @@ struct State {
     credentials: AtomicUsize,
     requests_in_flight: AtomicUsize,
     most: AtomicUsize,
+    /// The bytes of objects that were sent.
+    sent: AtomicUsize,
     has_no_ranges: AtomicBool,
     has_weak_etags: AtomicBool,
     is_over: AtomicBool,
@@ -170,9 +172,14 @@ impl Server {
         self.state.has_weak_etags.store(true, SeqCst);
     }
 
-    /// How many requests were being answered at the same time.
+    /// How many requests were being answered at the same time since the last time.
     pub fn most(&self) -> usize {
-        self.state.most.load(SeqCst)
+        self.state.most.swap(0, SeqCst)
+    }
+
+    /// The bytes of objects that were sent since the last time.
+    pub fn sent(&self) -> usize {
+        self.state.sent.swap(0, SeqCst)
     }
 
     pub fn requests_in_flight(&self) -> usize {
@@ -301,6 +308,9 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     if matches!(fault, Some(Fault::BrokenOff)) {
         let _ = stream.write_all(half);
         return false;
+    }
+    if method != "HEAD" {
+        state.sent.fetch_add(body.len(), SeqCst);
     }
     let sent = method == "HEAD" || stream.write_all(body).is_ok();
     if let Some(Fault::ThenChanged(bytes)) = fault {

@@ -1,6 +1,7 @@
 //! The store itself: a reader, its codecs, and the memory that is kept between calls.
 
 use super::chunk_reader::ChunkReader;
+use super::chunk_reader::NOT_COUNTED;
 use super::located::ChunkLocation;
 use super::memory::{Memory, Workspace};
 use super::request::{Filled, Request};
@@ -355,6 +356,17 @@ impl<'r> ChunkStore<'r> {
         match &self.reader {
             Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.locate(plan, one),
             Reader::Filling(filler) => filler.locate(plan, one),
+        }
+    }
+
+    /// The reader, if reads can be counted before they are made.
+    ///
+    /// # Errors
+    /// `Unsupported` if not.
+    pub(crate) fn counting(&self) -> Result<&dyn ChunkReader> {
+        match &self.reader {
+            Reader::Filling(filler) if filler.counts_reads() => Ok(&**filler),
+            _ => Err(ErrorKind::Unsupported(NOT_COUNTED).into()),
         }
     }
 

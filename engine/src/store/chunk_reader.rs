@@ -120,6 +120,12 @@ pub trait ChunkReader: Send + Sync {
         Err(ErrorKind::Internal.into())
     }
 
+    /// Whether `flight` counts reads instead of making them, if it is told to.
+    #[doc(hidden)]
+    fn counts_reads(&self) -> bool {
+        false
+    }
+
     /// Calls `one` for each chunk of a plan for reading, in its order, with the location of the stored chunk.
     #[doc(hidden)]
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
@@ -130,6 +136,9 @@ pub trait ChunkReader: Send + Sync {
 
 /// What is said of chunks whose reader does not say where they are.
 pub(super) const NOT_IN_OBJECTS: &str = "locating chunks that are not objects of a storage";
+
+/// What is said of reads that cannot be counted before they are made.
+pub(super) const NOT_COUNTED: &str = "the cost of reading variable-length strings, or chunks of a callback";
 
 impl<F> ChunkReader for F
 where

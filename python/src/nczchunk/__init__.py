@@ -6,7 +6,7 @@ and cfdb files.
 """
 
 from . import _c, errors
-from .array import Array, ChunkLocation, open
+from .array import Array, ChunkLocation, ReadCost, open
 from .cache import Cache, CacheStatistics
 from .create import NewZip, create
 from .errors import Error
@@ -17,7 +17,7 @@ from .references import write_references
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
-           "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group", "write_references"]
+           "ReadCost", "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group", "write_references"]
 
 
 def has_codec(name: str) -> bool:
