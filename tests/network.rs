@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use nczchunk::object::{Entry, Memory, Storage, read_whole};
 use nczchunk::{
-    Access, Array, ArrayFormat, Cache, ChunkState, Description, ElementType, ErrorKind, Hyperslab, Plan, list,
+    Access, Array, ArrayFormat, Cache, ChunkState, Description, ElementType, ErrorKind, Hyperslab, Options, Plan, list,
     open_storage,
 };
 use server::{Fault, Server};
@@ -116,7 +116,7 @@ fn many_requests_are_in_flight() {
     let server = server();
     let array = open(&server, "a.zarr").unwrap();
     // Neither a file nor a list is looked for where the name says what there is.
-    assert_eq!(server.log(), [("/a.zarr/zarr.json".to_owned(), Some((0, 16383)))]);
+    assert_eq!(server.log(), [("/a.zarr/zarr.json".to_owned(), Some((0, (512 << 10) - 1)))]);
     server.set_latency(Duration::from_millis(50));
     assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values());
     assert_eq!(server.log().len(), 64);
@@ -154,6 +154,36 @@ fn threads_share_a_storage() {
         });
         assert_eq!(server.requests_in_flight(), 0);
     }
+}
+
+/// As long as one is open, storages share its connections.
+#[test]
+fn storages_share_connections() {
+    let _alone = alone();
+    let server = server();
+    let _first = open(&server, "a.zarr").unwrap();
+    let one = Hyperslab::new(&[9, 9], &[1, 1]);
+    for _ in 0..8 {
+        for path in ["a.zarr", "s.zarr"] {
+            assert_eq!(open(&server, path).unwrap().read::<i32>(&one).unwrap(), [values()[9 * 64 + 9]]);
+        }
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+/// All of a shard is read at once by one thread of several, where there is a shard for each.
+#[test]
+fn threads_do_not_divide_shards() {
+    let _alone = alone();
+    let server = server();
+    let array = open(&server, "s.zarr").unwrap();
+    server.log();
+    let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
+    let mut out = vec![0; plan.selected_bytes()];
+    let options = Options::default().with_threads(4);
+    plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut out, options).unwrap();
+    assert!(out == values().iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>());
+    assert_eq!(server.log().len(), 8);
 }
 
 /// Of a shard its index is read, and then all chunks that are near each other at once.

@@ -1,5 +1,5 @@
-//! An HTTP server on the loopback interface, with ranges and ETags, that does wrong what a test asks it to. It is also an
-//! object store, as far as the library asks one for things, in the dialects of S3, Google and Azure: see `store.rs`.
+//! An HTTP server on the loopback interface, with ranges and ETags, that does wrong what a test asks it to. It is also
+//! an object store, as far as the library asks one for things, in the dialects of S3, Google and Azure: see `store.rs`.
 
 #[path = "store.rs"]
 mod store;
@@ -78,6 +78,7 @@ struct State {
     credentials: AtomicUsize,
     requests_in_flight: AtomicUsize,
     most: AtomicUsize,
+    connections: AtomicUsize,
     /// The bytes of objects that were sent.
     sent: AtomicUsize,
     has_no_ranges: AtomicBool,
@@ -103,6 +104,7 @@ impl Server {
                     break;
                 }
                 let (Ok(stream), state) = (stream, of_thread.clone()) else { continue };
+                of_thread.connections.fetch_add(1, SeqCst);
                 let again = stream.try_clone().unwrap();
                 connections.push((again, std::thread::spawn(move || serve(&stream, &state))));
             }
@@ -175,6 +177,11 @@ impl Server {
     /// How many requests were being answered at the same time since the last time.
     pub fn most(&self) -> usize {
         self.state.most.swap(0, SeqCst)
+    }
+
+    /// How many connections there have been.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(SeqCst)
     }
 
     /// The bytes of objects that were sent since the last time.

@@ -1,6 +1,6 @@
 //! What an object store answers that no HTTP server does: writing with conditions and in parts, removing, listing, and
-//! credentials. It is the least that the clients for S3, Google (its XML interface, which is S3's with other headers) and
-//! Azure ask for; it does not check signatures, and is no judge of anything but these requests.
+//! credentials. It is the least that the clients for S3, Google (its XML interface, which is S3's with other headers)
+//! and Azure ask for; it does not check signatures, and is no judge of anything but these requests.
 
 use std::sync::atomic::Ordering::SeqCst;
 

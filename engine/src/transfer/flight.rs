@@ -70,11 +70,16 @@ impl<'a> Job<'a> {
         counted: Option<&'a Lock<ReadCost>>,
     ) -> Result<Self> {
         let access = plan.access();
-        let is_by_shards = chunks == (0..plan.num_chunks()) && reader.reads_many() && !reader.has_latency();
-        let shards = if is_by_shards { Some(Shards::new(plan, workers)?) } else { None };
+        // With latency a shard is one thread's, so that neighbours are read at once, if there is one for each.
+        let has_latency = reader.has_latency();
+        let is_by_shards = || !has_latency || Shards::are_many(plan, workers);
+        let shards = match chunks == (0..plan.num_chunks()) && reader.reads_many() && data.is_none() && is_by_shards() {
+            true => Some(Shards::new(plan, if has_latency { 1 } else { workers })?),
+            false => None,
+        };
         let sharing = Sharing::new(workers, access, shards.as_ref().map_or(0, Shards::num_opened), counted);
         let volume = piece::volume(plan.variable(), access, false, plan.selected_bytes());
-        let begin = |cache: &'a Part| if reader.has_latency() { cache.begin() } else { cache.begin_with_objects() };
+        let begin = |cache: &'a Part| if has_latency { cache.begin() } else { cache.begin_with_objects() };
         let is_counted = counted.is_some();
         let turn = store.cache().filter(|_| access == Access::Read && !is_counted).map(begin);
         let queue = Queue::new(chunks);

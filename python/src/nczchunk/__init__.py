@@ -17,7 +17,8 @@ from .references import write_references
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
-           "ReadCost", "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group", "write_references"]
+           "ReadCost", "create", "create_group", "errors", "has_codec", "list_nodes", "open", "open_group",
+           "write_references"]
 
 
 def has_codec(name: str) -> bool:

@@ -129,7 +129,7 @@ impl Network {
         pin: Option<Arc<OnceLock<read::Pin>>>,
     ) -> Result<Self> {
         let (times, service) = (Times::of_environment()?, Service::get()?);
-        let (store, path) = connect::connect(url, times)?;
+        let (store, path) = connect::connect(url, times, &service.clients)?;
         let root = root(path).trim_matches('/');
         let mut root = Network::object_name(url.service, root)?;
         check_prefix(&root)?;
