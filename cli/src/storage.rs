@@ -115,11 +115,6 @@ impl Candidates {
     }
 }
 
-/// The indices of the i-th chunk of a plan.
-pub fn chunk(plan: &Plan<'_>, i: usize) -> Result<Vec<isize>> {
-    Ok(projections(plan, i)?.iter().map(|projection| projection.chunk_index).collect())
-}
-
 /// The projections of the i-th chunk of a plan.
 pub fn projections(plan: &Plan<'_>, i: usize) -> Result<Vec<Projection>> {
     let mut projections = vec![Projection::default(); plan.rank()];

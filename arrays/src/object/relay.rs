@@ -45,6 +45,7 @@ pub(super) struct Passed<T> {
 pub(super) enum Next<'n> {
     Ended(Result<Option<Answer>>),
     /// This is read for it as well.
+    #[cfg_attr(not(feature = "zip"), allow(dead_code))]
     Pass(Part<'n>),
 }
 
@@ -79,6 +80,7 @@ pub(super) struct Relay(Lock<Vec<Ended>>);
 
 impl<T> Passed<T> {
     /// What came, where it went to memory of the relay's.
+    #[cfg_attr(not(feature = "zip"), allow(dead_code))]
     pub(super) fn bytes(&self, answer: Answer) -> &[u8] {
         // SAFETY: the answer was checked: so many bytes have been written to the memory of this size.
         if self.is_own { unsafe { self.memory.filled(answer.nbytes) } } else { &[] }
@@ -164,7 +166,7 @@ impl Relay {
     /// That of `Flight::wait`, and all requests were passed on for this storage.
     pub(super) unsafe fn wait<R: Relays>(&self, relays: &R, flight: &dyn Flight) -> Result<*mut ObjectRequest> {
         loop {
-            if let Some((outer, outcome)) = self.take()? {
+            if let Some(Ended(_, outer, outcome)) = self.take()? {
                 // SAFETY: the request was started by this thread, and is given back once.
                 return Ok(unsafe { give_back(outer, outcome) });
             }
@@ -211,12 +213,12 @@ impl Relay {
         }
     }
 
-    /// What this thread's has ended without the other storage.
-    fn take(&self) -> Result<Option<(*mut ObjectRequest, Result<Option<Answer>>)>> {
+    /// What this thread has started and has ended without the other storage.
+    fn take(&self) -> Result<Option<Ended>> {
         let mut ended = self.0.lock().ok_or(ErrorKind::Internal)?;
         let thread = std::thread::current().id();
         let at = ended.iter().position(|Ended(other, ..)| *other == thread);
-        Ok(at.map(|at| ended.swap_remove(at)).map(|Ended(_, outer, outcome)| (outer, outcome)))
+        Ok(at.map(|at| ended.swap_remove(at)))
     }
 
     /// Notes that nothing of this thread's is in flight any more.
