@@ -116,6 +116,35 @@ static void chunks_are_parts_of_shards(void)
     nczchunk_array_close(all.array);
 }
 
+/* Before anything is read it can be said what it takes: a request for each file, or for the index of a shard and for
+ * neighbours in it together. */
+static void costs_are_known_before(void)
+{
+    const size_t start[2] = {0, 2}, count[2] = {2, 2};
+    nczchunk_read_cost cost = NCZCHUNK_READ_COST_INIT;
+    nczchunk_array *array = make_array("located.zarr", 0);
+
+    CHECK_OK(nczchunk_array_read_cost(array, start, count, NULL, &cost, NULL));
+    CHECK_EQ(cost.requests, 2);
+    CHECK_EQ(cost.index_requests, 0);
+    CHECK(cost.bytes >= 2 * 2 * sizeof(short) && cost.bytes <= 2 * 6 * sizeof(short));
+    nczchunk_array_close(array);
+
+    array = make_array("located.zarr", 1);
+    nczchunk_array_close(array);
+    CHECK_OK(nczchunk_array_open("located.zarr", "a", NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_read_cost(array, start, count, NULL, &cost, NULL));
+    CHECK_EQ(cost.index_requests, 1);
+    CHECK_EQ(cost.requests, 2);
+    CHECK(cost.bytes >= cost.index_bytes + 2 * 2 * sizeof(short));
+
+    CHECK_EQ(nczchunk_array_read_cost(NULL, start, count, NULL, &cost, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_array_read_cost(array, start, count, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    cost.struct_size = 0;
+    CHECK_EQ(nczchunk_array_read_cost(array, start, count, NULL, &cost, NULL), NCZCHUNK_EINVAL);
+    nczchunk_array_close(array);
+}
+
 static int note(void *user, const nczchunk_located *chunk)
 {
     *(nczchunk_located *)user = *chunk;
@@ -222,6 +251,7 @@ int main(int argc, char **argv)
 {
     chunks_are_objects();
     chunks_are_parts_of_shards();
+    costs_are_known_before();
     chunks_are_parts_of_a_file(argc > 1 ? argv[1] : "data");
     references_are_opened_as_a_storage(argc > 1 ? argv[1] : "data");
     it_ends_when_the_callback_says_so();

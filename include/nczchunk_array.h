@@ -1196,6 +1196,8 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
  *
  *     nczchunk_array_locate(array, NULL, NULL, NULL, print, NULL, NULL);
  *
+ * nczchunk_array_read_cost says how many requests and bytes a hyperslab costs, before it is read from a server.
+ *
  * nczchunk_storage_write_references writes the same of whole files as references, which fsspec, Zarr and xarray read.
  */
 
@@ -1247,6 +1249,32 @@ typedef struct nczchunk_located {
 } nczchunk_located;
 
 /**
+ * What it takes to read something from a storage. Set struct_size before a call fills it in.
+ */
+typedef struct nczchunk_read_cost {
+    /**
+     * sizeof(nczchunk_read_cost).
+     */
+    size_t struct_size;
+    /**
+     * The number of requests to the storage; of a file, the number of reads.
+     */
+    uint64_t requests;
+    /**
+     * The number of bytes that they return, including gaps between chunks that are read together.
+     */
+    uint64_t bytes;
+    /**
+     * How many of the requests read indices: of shards, or of chunks in a file.
+     */
+    uint64_t index_requests;
+    /**
+     * How many of the bytes are those of indices.
+     */
+    uint64_t index_bytes;
+} nczchunk_read_cost;
+
+/**
  * Locates the stored chunks of a hyperslab: calls found for each chunk that the hyperslab of an array touches, in
  * row-major order. start, count and stride are as for nczchunk_array_read, but start may be NULL, which stands for 0
  * in all dimensions. So NULL for all three selects all chunks of the array. If found returns anything but 0, the call
@@ -1267,6 +1295,30 @@ int nczchunk_array_locate(const nczchunk_array *array,
                           int (*found)(void *user, const nczchunk_located *chunk),
                           void *user,
                           nczchunk_context *context);
+
+/**
+ * Returns what it takes to read a hyperslab with one thread: how many requests the storage gets, and for how many
+ * bytes. start, count and stride are as for nczchunk_array_locate. No chunk is read. The storage is asked for the
+ * indices of shards, which the array keeps, and for the length of each object that is a chunk. Indices that the array
+ * has already are not counted; chunks that its cache has are.
+ *
+ * ```c
+ * nczchunk_read_cost cost = NCZCHUNK_READ_COST_INIT;
+ * nczchunk_array_read_cost(array, start, count, NULL, &cost, NULL);
+ * ```
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and
+ * NCZCHUNK_EEDGE as for nczchunk_array_read, NCZCHUNK_ENOTBUILT (variable-length strings), the status that a callback
+ * of the storage returned, NCZCHUNK_EIO (the index of a shard is corrupt), NCZCHUNK_ENOMEM, and the system's errno
+ * values.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_read_cost(const nczchunk_array *array,
+                             const size_t *start,
+                             const size_t *count,
+                             const ptrdiff_t *stride,
+                             nczchunk_read_cost *cost,
+                             nczchunk_context *context);
 
 /**
  * Writes references to all chunks of an array, or of the arrays in a group and in those below it, as an object of the
@@ -1290,6 +1342,10 @@ int nczchunk_storage_write_references(const nczchunk_storage *storage,
                                       const nczchunk_storage *to,
                                       const char *object,
                                       nczchunk_context *context);
+
+/** Initialises a nczchunk_read_cost that uses nothing yet. */
+#define NCZCHUNK_READ_COST_INIT \
+    {sizeof(nczchunk_read_cost), 0, 0, 0, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * STORAGES

@@ -1026,6 +1026,9 @@ class LocatedRef {
     const nczchunk_located *chunk_;
 };
 
+/// What it takes to read something from a storage: see nczchunk_array.h.
+using ReadCost = nczchunk_read_cost;
+
 /// An open array: see nczchunk_array. It is closed when it is destroyed. Any number of threads may read it at the same
 /// time if its storage allows that; every built-in storage does.
 class Array {
@@ -1278,6 +1281,20 @@ class Array {
         std::vector<Located> all;
         locate_each(hyperslab, [&](LocatedRef chunk) { all.push_back(chunk.copy()); }, context);
         return all;
+    }
+
+    /// What it takes to read a hyperslab, by default the whole array: see nczchunk_array_read_cost.
+    ReadCost read_cost(const Hyperslab &hyperslab = {}, ContextRef context = {}) const
+    {
+        const detail::Selection selection(variable(), hyperslab);
+        ReadCost cost = NCZCHUNK_READ_COST_INIT;
+        call(
+            [&](nczchunk_context *with) {
+                return nczchunk_array_read_cost(
+                    array_.get(), selection.start(), selection.count(), selection.stride(), &cost, with);
+            },
+            context);
+        return cost;
     }
 
     /// Changes the shape of the array: see nczchunk_array_resize. Throws Status::invalid for another rank.

@@ -15,6 +15,8 @@
 //! nczchunk_array_locate(array, NULL, NULL, NULL, print, NULL, NULL);
 //! ```
 //!
+//! nczchunk_array_read_cost says how many requests and bytes a hyperslab costs, before it is read from a server.
+//!
 //! nczchunk_storage_write_references writes the same of whole files as references, which fsspec, Zarr and xarray read.
 
 use std::ffi::{c_char, c_int, c_void};
@@ -22,7 +24,7 @@ use std::ffi::{c_char, c_int, c_void};
 use super::array::utf8;
 use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
 use super::context::report;
-use super::growing::assert_can_grow;
+use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::{handle, optional, text};
 use nczchunk::references;
@@ -90,6 +92,68 @@ pub unsafe extern "C" fn nczchunk_array_locate(
             let rank = array.variable().rank();
             let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
             array.locate(&Hyperslab::from_lists(start, count, stride), &mut |chunk| tell(chunk, found, user))
+        })
+    }
+}
+
+/// What it takes to read something from a storage. Set struct_size before a call fills it in.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nczchunk_read_cost {
+    /// sizeof(nczchunk_read_cost).
+    pub struct_size: usize,
+    /// The number of requests to the storage; of a file, the number of reads.
+    pub requests: u64,
+    /// The number of bytes that they return, including gaps between chunks that are read together.
+    pub bytes: u64,
+    /// How many of the requests read indices: of shards, or of chunks in a file.
+    pub index_requests: u64,
+    /// How many of the bytes are those of indices.
+    pub index_bytes: u64,
+}
+assert_can_grow!(nczchunk_read_cost, index_bytes: u64);
+// SAFETY: a structure of C with words only, the first of which is its size.
+unsafe impl Growing for nczchunk_read_cost {}
+
+/// Returns what it takes to read a hyperslab with one thread: how many requests the storage gets, and for how many
+/// bytes. start, count and stride are as for nczchunk_array_locate. No chunk is read. The storage is asked for the
+/// indices of shards, which the array keeps, and for the length of each object that is a chunk. Indices that the array
+/// has already are not counted; chunks that its cache has are.
+///
+/// ```c
+/// nczchunk_read_cost cost = NCZCHUNK_READ_COST_INIT;
+/// nczchunk_array_read_cost(array, start, count, NULL, &cost, NULL);
+/// ```
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; struct_size is not set), NCZCHUNK_ESTRIDE, NCZCHUNK_EINVALCOORDS and
+/// NCZCHUNK_EEDGE as for nczchunk_array_read, NCZCHUNK_ENOTBUILT (variable-length strings), the status that a callback
+/// of the storage returned, NCZCHUNK_EIO (the index of a shard is corrupt), NCZCHUNK_ENOMEM, and the system's errno
+/// values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_read_cost(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    cost: *mut nczchunk_read_cost,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive, the lists NULL or with an entry per dimension, and cost is NULL or a structure
+    // with its size: by the header's general promise.
+    unsafe {
+        report(context, || {
+            let array = &handle(array, "array is NULL")?.array;
+            let rank = array.variable().rank();
+            let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
+            let found = array.read_cost(&Hyperslab::from_lists(start, count, stride))?;
+            let told = nczchunk_read_cost {
+                struct_size: 0,
+                requests: found.requests,
+                bytes: found.bytes,
+                index_requests: found.index_requests,
+                index_bytes: found.index_bytes,
+            };
+            write_growing(cost, told)
         })
     }
 }

@@ -84,6 +84,7 @@ const FILLED_BY_CALLERS: &[&str] = &[
     "nczchunk_codec_callbacks",
     "nczchunk_cache_statistics",
     "nczchunk_attribute",
+    "nczchunk_read_cost",
     "nczchunk_memory_limits",
     "nczchunk_storage_callbacks",
     "nczchunk_description",

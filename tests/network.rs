@@ -4,14 +4,21 @@
 // Variables of the environment, and forks.
 #![allow(unsafe_code)]
 
+#[path = "network/archives.rs"]
+mod archives;
 #[path = "network/server.rs"]
 mod server;
+#[path = "network/stores.rs"]
+mod stores;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nczchunk::object::{Entry, Memory, Storage, read_whole};
-use nczchunk::{Access, Array, ArrayFormat, Cache, Description, ElementType, ErrorKind, Hyperslab, list, open_storage};
+use nczchunk::{
+    Access, Array, ArrayFormat, Cache, ChunkState, Description, ElementType, ErrorKind, Hyperslab, Options, Plan, list,
+    open_storage,
+};
 use server::{Fault, Server};
 
 /// The tests look at the threads of the process, so one runs at a time.
@@ -109,11 +116,26 @@ fn many_requests_are_in_flight() {
     let server = server();
     let array = open(&server, "a.zarr").unwrap();
     // Neither a file nor a list is looked for where the name says what there is.
-    assert_eq!(server.log(), [("/a.zarr/zarr.json".to_owned(), Some((0, 16383)))]);
+    assert_eq!(server.log(), [("/a.zarr/zarr.json".to_owned(), Some((0, (512 << 10) - 1)))]);
     server.set_latency(Duration::from_millis(50));
     assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), values());
     assert_eq!(server.log().len(), 64);
-    assert!(server.most() >= 32, "{}", server.most());
+    let most = server.most();
+    assert!(most >= 32, "{most}");
+    // So are those for lengths, of which the chunks are told in order.
+    server.remove("a.zarr/c/0/3");
+    let mut found = Vec::new();
+    array
+        .locate(&Hyperslab::all(), &mut |chunk| {
+            found.push((chunk.indices.to_vec(), chunk.state != ChunkState::Absent));
+            Ok(())
+        })
+        .unwrap();
+    let most = server.most();
+    assert!(most >= 32, "{most}");
+    let expected = (0..64).map(|i| (vec![i / 8, i % 8], i != 3));
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    assert_eq!((server.log().len(), server.requests_in_flight()), (64, 0));
 }
 
 #[test]
@@ -134,6 +156,36 @@ fn threads_share_a_storage() {
     }
 }
 
+/// As long as one is open, storages share its connections.
+#[test]
+fn storages_share_connections() {
+    let _alone = alone();
+    let server = server();
+    let _first = open(&server, "a.zarr").unwrap();
+    let one = Hyperslab::new(&[9, 9], &[1, 1]);
+    for _ in 0..8 {
+        for path in ["a.zarr", "s.zarr"] {
+            assert_eq!(open(&server, path).unwrap().read::<i32>(&one).unwrap(), [values()[9 * 64 + 9]]);
+        }
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+/// All of a shard is read at once by one thread of several, where there is a shard for each.
+#[test]
+fn threads_do_not_divide_shards() {
+    let _alone = alone();
+    let server = server();
+    let array = open(&server, "s.zarr").unwrap();
+    server.log();
+    let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
+    let mut out = vec![0; plan.selected_bytes()];
+    let options = Options::default().with_threads(4);
+    plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut out, options).unwrap();
+    assert!(out == values().iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>());
+    assert_eq!(server.log().len(), 8);
+}
+
 /// Of a shard its index is read, and then all chunks that are near each other at once.
 #[test]
 fn chunks_of_a_shard_are_read_at_once() {
@@ -148,6 +200,57 @@ fn chunks_of_a_shard_are_read_at_once() {
     open(&server, "s.zarr").unwrap().read::<i32>(&some).unwrap();
     let log = server.log();
     assert_eq!((log.len(), &*log[1].0, &*log[2].0), (3, "/s.zarr/c/0/0", "/s.zarr/c/0/0"));
+}
+
+/// What a read costs is known before, to the request and to the byte.
+#[test]
+fn costs_are_those_of_the_read() {
+    let _alone = alone();
+    let server = server();
+    server.remove("a.zarr/c/0/0");
+    let place = Storage::new(Memory::new()).unwrap();
+    let plain = Description::new(&SHAPE, ElementType::Int).with_chunk_shape(&[64, 32]).with_codecs(&[]);
+    Array::create_in(&place, "", &plain).unwrap().write(&Hyperslab::all(), &values()).unwrap();
+    publish(&server, &place, "", "plain.zarr");
+    // 4 MiB in shards of 1 MiB, whose chunks are farther apart than what is read for nothing.
+    let wide = Description::new(&[1024, 1024], ElementType::Int).with_chunk_shape(&[128, 128]).with_codecs(&[]);
+    let place = Storage::new(Memory::new()).unwrap();
+    let array = Array::create_in(&place, "", &wide.with_shard_shape(&[512, 512])).unwrap();
+    array.write(&Hyperslab::all(), &(0..1 << 20).collect::<Vec<i32>>()).unwrap();
+    publish(&server, &place, "", "wide.zarr");
+    let file = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/data/coads_sst.nc")).unwrap();
+    server.put("sst.nc", &file);
+    let all = Hyperslab::all();
+    let (some, strided) = (Hyperslab::new(&[3, 5], &[40, 9]), Hyperslab::new(&[1, 0], &[7, 20]).with_stride(&[9, 3]));
+    let (row, column) = (Hyperslab::new(&[7, 0], &[1, 1024]), Hyperslab::new(&[0, 700], &[1024, 1]));
+    let sea = Hyperslab::new(&[0, 20, 30], &[1, 50, 7]);
+    for (path, name, slabs) in [
+        ("a.zarr", "", &[&all, &some, &strided][..]),
+        ("s.zarr", "", &[&all, &some, &strided]),
+        ("plain.zarr", "", &[&all, &some, &strided]),
+        ("wide.zarr", "", &[&all, &row, &column]),
+        ("sst.nc", "SST", &[&all, &sea]),
+    ] {
+        for slab in slabs {
+            let open = || {
+                let array = Array::open(server.url(path), name, Access::Read).unwrap();
+                (server.log(), server.sent(), array).2
+            };
+            let array = open();
+            let cost = array.read_cost(slab).unwrap();
+            // What is asked for it: indices, and the lengths of objects that are chunks, without a byte of them.
+            assert_eq!(server.sent() as u64, cost.index_bytes, "{path} {slab:?}");
+            drop(array);
+            let array = open();
+            let plan = Plan::new(array.variable(), slab, Access::Read).unwrap();
+            plan.read(array.store(), &mut vec![0; plan.selected_bytes()]).unwrap();
+            let found = (server.log().len() as u64, server.sent() as u64);
+            assert_eq!((cost.requests, cost.bytes), found, "{path} {slab:?}");
+            // The indices are known now.
+            let again = array.read_cost(slab).unwrap();
+            assert_eq!(again.requests, cost.requests - cost.index_requests, "{path} {slab:?}");
+        }
+    }
 }
 
 #[test]
@@ -359,6 +462,23 @@ fn no_thread_is_left() {
     drop(second);
     assert_eq!(threads_left(), 0);
     assert_eq!(read(&server, "a.zarr").unwrap(), values());
+    assert_eq!(threads_left(), 0);
+}
+
+/// A program that opens no URL has no other threads than before, and one whose URL cannot be opened has none either.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_thread_is_started_before_a_url_is_opened() {
+    let _alone = alone();
+    let all = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let before = all();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/coads_sst.zarr");
+    let array = Array::open(path, "", Access::Read).unwrap();
+    array.read::<f32>(&Hyperslab::all()).unwrap();
+    assert!(open_storage("s3://bucket/a#mode=what".as_ref()).is_err());
+    assert_eq!((threads(), all()), (0, before));
+    let _seconds = Seconds::new("1");
+    assert!(Array::open("http://127.0.0.1:1/a.nc", "x", Access::Read).is_err());
     assert_eq!(threads_left(), 0);
 }
 

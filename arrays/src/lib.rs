@@ -94,8 +94,8 @@ pub use nczchunk_engine::{
     Access, BorrowedChunk, BorrowedChunkMut, Buffer, Cache, CacheStatistics, Change, ChunkExtent, ChunkLocation,
     ChunkReader, ChunkRun, ChunkState, ChunkStore, Dimension, Element, ElementType, Endian, Error, ErrorKind, Filled,
     Grid, Hyperslab, MAX_RANK, MemoryLimits, Odometer, Options, Plan, Prepared, Progress, ProgressFunction, Projection,
-    Projections, Request, Result, SettingNames, Slice, TYPES, Take, Taken, TimeUnit, TypeRow, Variable, ZeroCopyReader,
-    chunkshape, classic, in_flight, key, read, read_into, status, write,
+    Projections, ReadCost, Request, Result, SettingNames, Slice, TYPES, Take, Taken, TimeUnit, TypeRow, Variable,
+    ZeroCopyReader, chunkshape, classic, in_flight, key, read, read_into, status, write,
 };
 #[cfg(feature = "arrays")]
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! What is stored of an array: its chunks, one after another.
 
-use nczchunk::{Access, Array, Dimension, Plan, Projection};
+use nczchunk::{Access, Array, ChunkState, Dimension, Hyperslab, Plan, Projection};
 
 use crate::failure::Result;
 use crate::json::Json;
@@ -115,11 +115,6 @@ impl Candidates {
     }
 }
 
-/// The indices of the i-th chunk of a plan.
-pub fn chunk(plan: &Plan<'_>, i: usize) -> Result<Vec<isize>> {
-    Ok(projections(plan, i)?.iter().map(|projection| projection.chunk_index).collect())
-}
-
 /// The projections of the i-th chunk of a plan.
 pub fn projections(plan: &Plan<'_>, i: usize) -> Result<Vec<Projection>> {
     let mut projections = vec![Projection::default(); plan.rank()];
@@ -140,12 +135,17 @@ pub fn stored_of_all(array: &Array) -> Result<Stored> {
     Ok(stored)
 }
 
-/// What is stored of the chunks of a plan. Each is asked for how long it is.
-pub fn stored(array: &Array, plan: &Plan<'_>) -> Result<Stored> {
+/// What is stored of the chunks that a hyperslab touches. Each is asked for how long it is, where there is latency many
+/// at the same time.
+pub fn stored(array: &Array, hyperslab: &Hyperslab<'_>) -> Result<Stored> {
     let mut stored = Stored::default();
-    for i in 0..plan.num_chunks() {
-        stored.add(array.stored_chunk_len(&chunk(plan, i)?)?);
-    }
+    array.locate(hyperslab, &mut |chunk| {
+        stored.add(match chunk.state {
+            ChunkState::Stored { len, .. } => Some(usize::try_from(len).unwrap_or(usize::MAX)),
+            ChunkState::Absent => None,
+        });
+        Ok(())
+    })?;
     Ok(stored)
 }
 

@@ -199,6 +199,18 @@ unsafe impl<T: Send> OnePointer for Box<T> {
     }
 }
 
+/// Memory for so many bytes at an address, which is not looked at if there are none.
+///
+/// # Safety
+/// There is room for so many bytes, which nobody else uses as long as the result is used.
+pub unsafe fn room_at<'r>(address: *mut u8, size: usize) -> &'r mut [MaybeUninit<u8>] {
+    match size {
+        0 => &mut [],
+        // SAFETY: the caller's promise.
+        _ => unsafe { std::slice::from_raw_parts_mut(address.cast(), size) },
+    }
+}
+
 /// The same bytes, as memory to be written to.
 ///
 /// # Safety

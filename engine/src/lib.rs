@@ -113,8 +113,8 @@ pub use plan::Plan;
 pub use projection::{Projection, Projections};
 pub use setting::SettingNames;
 pub use store::{
-    BorrowedChunk, BorrowedChunkMut, Change, ChunkLocation, ChunkReader, ChunkState, ChunkStore, Filled, Request, Take,
-    Taken, ZeroCopyReader,
+    BorrowedChunk, BorrowedChunkMut, Change, ChunkLocation, ChunkReader, ChunkState, ChunkStore, Filled, ReadCost,
+    Request, Take, Taken, ZeroCopyReader,
 };
 pub use transfer::{Options, Prepared, Progress, ProgressFunction};
 pub use typed::{Element, read, read_into, write};

@@ -43,6 +43,9 @@ def test_an_index_selects_chunks(sst):
     # In either direction they are the same.
     assert sst.locate((slice(None, None, -5), 0, -1)) == sst.locate((slice(1, None, 5), 0, -1))
     assert sst.locate((0, 0, slice(0, 0))) == []
+    cost = sst.read_cost((0, slice(80, None), slice(40, 150)))
+    assert (cost.requests, cost.bytes) == (3, sum(chunk.nbytes or 0 for chunk in chunks))
+    assert (cost.index_requests, cost.index_bytes) == (0, 0)
     stored = [chunk for chunk in sst.locate() if chunk.nbytes is not None]
     assert len(stored) == 34
     for chunk in stored:

@@ -1,4 +1,8 @@
-//! An HTTP server on the loopback interface, with ranges and ETags, that does wrong what a test asks it to.
+//! An HTTP server on the loopback interface, with ranges and ETags, that does wrong what a test asks it to. It is also
+//! an object store, as far as the library asks one for things, in the dialects of S3, Google and Azure: see `store.rs`.
+
+#[path = "store.rs"]
+mod store;
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,6 +15,7 @@ use std::time::Duration;
 /// What becomes of a request, in place of what it asks for.
 #[derive(Clone, Debug)]
 pub enum Fault {
+    None,
     /// The connection is closed before there is an answer.
     Closed,
     /// It is closed in the middle of the bytes.
@@ -27,9 +32,32 @@ pub enum Fault {
     ThenChanged(Vec<u8>),
 }
 
+#[derive(Clone)]
 struct Object {
     bytes: Vec<u8>,
     version: usize,
+}
+
+/// A request.
+struct Request {
+    method: String,
+    /// Decoded.
+    path: String,
+    query: HashMap<String, String>,
+    headers: HashMap<String, String>,
+    body: Vec<u8>,
+}
+
+/// What a part of a URL stands for: `%20` is a space.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = (*first == b'%').then(|| u8::from_str_radix(std::str::from_utf8(&after[..2]).unwrap(), 16).unwrap());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap()
 }
 
 /// What was asked for: the path, and the first and the last byte of the range, if there was one.
@@ -44,8 +72,15 @@ struct State {
     log: Mutex<Vec<Asked>>,
     latency: Mutex<Duration>,
     versions: AtomicUsize,
+    /// Parts of uploads that have not ended, by their path and number.
+    parts: Mutex<HashMap<String, std::collections::BTreeMap<String, Vec<u8>>>>,
+    /// Which credentials are valid: no matter which if it is 0.
+    credentials: AtomicUsize,
     requests_in_flight: AtomicUsize,
     most: AtomicUsize,
+    connections: AtomicUsize,
+    /// The bytes of objects that were sent.
+    sent: AtomicUsize,
     has_no_ranges: AtomicBool,
     has_weak_etags: AtomicBool,
     is_over: AtomicBool,
@@ -69,6 +104,7 @@ impl Server {
                     break;
                 }
                 let (Ok(stream), state) = (stream, of_thread.clone()) else { continue };
+                of_thread.connections.fetch_add(1, SeqCst);
                 let again = stream.try_clone().unwrap();
                 connections.push((again, std::thread::spawn(move || serve(&stream, &state))));
             }
@@ -87,7 +123,29 @@ impl Server {
     pub fn put(&self, path: &str, bytes: &[u8]) {
         let version = self.state.versions.fetch_add(1, SeqCst) + 1;
         let object = Object { bytes: bytes.to_vec(), version };
-        self.state.objects.lock().unwrap().insert(format!("/{path}"), object);
+        self.state.objects.lock().unwrap().insert(format!("/{}", decoded(path)), object);
+    }
+
+    /// The bytes of an object.
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
+        self.state.objects.lock().unwrap()[&format!("/{path}")].bytes.clone()
+    }
+
+    /// The names of all objects.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.state.objects.lock().unwrap().keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// How many uploads in parts have begun and not ended.
+    pub fn uploads(&self) -> usize {
+        self.state.parts.lock().unwrap().len()
+    }
+
+    /// From now on others are the valid credentials, which `/credentials` tells.
+    pub fn expire_credentials(&self) {
+        self.state.credentials.fetch_add(1, SeqCst);
     }
 
     pub fn remove(&self, path: &str) {
@@ -116,9 +174,19 @@ impl Server {
         self.state.has_weak_etags.store(true, SeqCst);
     }
 
-    /// How many requests were being answered at the same time.
+    /// How many requests were being answered at the same time since the last time.
     pub fn most(&self) -> usize {
-        self.state.most.load(SeqCst)
+        self.state.most.swap(0, SeqCst)
+    }
+
+    /// How many connections there have been.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(SeqCst)
+    }
+
+    /// The bytes of objects that were sent since the last time.
+    pub fn sent(&self) -> usize {
+        self.state.sent.swap(0, SeqCst)
     }
 
     pub fn requests_in_flight(&self) -> usize {
@@ -158,11 +226,18 @@ fn serve(stream: &TcpStream, state: &State) {
             headers.insert(name.to_lowercase(), value.to_owned());
         }
         let length = headers.get("content-length").and_then(|len| len.parse().ok()).unwrap_or(0);
-        let _ = std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink());
+        let mut body = vec![0; length];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
         let mut words = first.split(' ');
-        let (method, path) = (words.next().unwrap().to_owned(), words.next().unwrap().to_owned());
+        let (method, target) = (words.next().unwrap().to_owned(), words.next().unwrap());
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let query = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let query = query.map(|(name, value)| (name.to_owned(), decoded(value))).collect();
+        let request = Request { method, path: decoded(path), query, headers, body };
         state.most.fetch_max(state.requests_in_flight.fetch_add(1, SeqCst) + 1, SeqCst);
-        let goes_on = answer(stream, state, (&method, &path), &headers);
+        let goes_on = answer(stream, state, &request);
         state.requests_in_flight.fetch_sub(1, SeqCst);
         if !goes_on {
             let _ = stream.shutdown(Shutdown::Both);
@@ -172,15 +247,11 @@ fn serve(stream: &TcpStream, state: &State) {
 }
 
 /// Answers a request; `false` if the connection is over.
-fn answer(
-    mut stream: &TcpStream,
-    state: &State,
-    (method, path): (&str, &str),
-    headers: &HashMap<String, String>,
-) -> bool {
+fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
+    let Request { method, path, headers, .. } = request;
     let range = headers.get("range").map(|range| range.strip_prefix("bytes=").unwrap().split_once('-').unwrap());
     let logged = range.map(|(begin, end)| (begin.parse().unwrap_or(u64::MAX), end.parse().unwrap_or(u64::MAX)));
-    state.log.lock().unwrap().push((path.to_owned(), logged));
+    state.log.lock().unwrap().push((path.clone(), logged));
     std::thread::sleep(*state.latency.lock().unwrap());
     let fault = state.faults.lock().unwrap().get_mut(path).and_then(VecDeque::pop_front);
     let fault = fault.or_else(|| state.always.lock().unwrap().get(path).cloned());
@@ -196,6 +267,11 @@ fn answer(
             return write!(stream, "HTTP/1.1 {status} X\r\n{lines}Content-Length: 5\r\n\r\nsorry").is_ok();
         }
         _ => {}
+    }
+    if let Some((status, lines, body)) = store::answer(state, request) {
+        let body = if method == "HEAD" { String::new() } else { body };
+        let length = body.len();
+        return write!(stream, "HTTP/1.1 {status} X\r\n{lines}Content-Length: {length}\r\n\r\n{body}").is_ok();
     }
     let objects = state.objects.lock().unwrap();
     let Some(object) = objects.get(path) else {
@@ -223,7 +299,7 @@ fn answer(
     if status == 206 && matches!(fault, Some(Fault::OtherRange)) {
         part = part.start..part.start + (part.end - part.start) / 2;
     }
-    let mut header = format!("HTTP/1.1 {status} OK\r\nETag: {etag}\r\nAccept-Ranges: bytes\r\n");
+    let mut header = format!("HTTP/1.1 {status} OK\r\nAccept-Ranges: bytes\r\n{}", store::lines(&etag));
     if status == 206 {
         header += &format!("Content-Range: bytes {}-{}/{len}\r\n", part.start, part.end - 1);
     }
@@ -240,10 +316,13 @@ fn answer(
         let _ = stream.write_all(half);
         return false;
     }
+    if method != "HEAD" {
+        state.sent.fetch_add(body.len(), SeqCst);
+    }
     let sent = method == "HEAD" || stream.write_all(body).is_ok();
     if let Some(Fault::ThenChanged(bytes)) = fault {
         let version = state.versions.fetch_add(1, SeqCst) + 1;
-        state.objects.lock().unwrap().insert(path.to_owned(), Object { bytes, version });
+        state.objects.lock().unwrap().insert(path.clone(), Object { bytes, version });
     }
     sent
 }

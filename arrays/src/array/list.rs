@@ -5,7 +5,7 @@ use super::{file, joined};
 use crate::alloc;
 use crate::dataset::Node;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{ByName, Value};
+use crate::json::{ByName, Member, Value};
 use crate::object::{Entry, Storage, check_name};
 use crate::zarr::{self, Format};
 
@@ -57,7 +57,7 @@ pub fn one_node(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Resu
 
 fn alone(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
     match node(storage, name).map_err(|error| if name.is_empty() { error } else { error.in_object(name) })? {
-        Some(node) => one(node),
+        Some((node, _)) => one(node),
         None => Err(no_node(name)),
     }
 }
@@ -107,19 +107,19 @@ pub(super) fn walk(
         let found = match location.and_then(|location| Ok((node(storage, &name)?, location))) {
             // The group itself has to be readable. A member that is not is reported with its status.
             Err(error) if !is_first && matches!(error.kind(), ErrorKind::System(_) | ErrorKind::Metadata(_)) => {
-                Node::unreadable(&name, error).map(|node| (Some(node), None))
+                Node::unreadable(&name, error).map(|node| (Some((node, Consolidated::Inline(None))), None))
             }
             found => found,
         };
         match found.map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
-            (Some(node), location) => {
+            (Some((node, told)), location) => {
                 let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
                 // One request tells of all members what would take one for each.
                 let is_flying = believes && storage.flight().is_some();
-                let is_told = is_entered && is_flying && consolidated(storage, &name, recursive, one)?;
+                let is_told = is_entered && is_flying && consolidated(storage, &name, recursive, &told, one)?;
                 if is_entered && !is_told && members.is_new(location)? && !members.add(storage, &name, is_linked)? {
-                    let is_told = believes && !is_flying && consolidated(storage, &name, recursive, one)?;
+                    let is_told = believes && !is_flying && consolidated(storage, &name, recursive, &told, one)?;
                     if !is_told {
                         return Err(untold(&name));
                     }
@@ -133,25 +133,36 @@ pub(super) fn walk(
     Ok(())
 }
 
+/// Where the consolidated metadata of a group are.
+enum Consolidated {
+    /// In its document, which has been read, if it has them.
+    Inline(Option<Vec<Member>>),
+    /// In a document beside it, if there is one.
+    Beside,
+}
+
 /// The group or array of a name, if there is one.
-fn node(storage: &Storage, name: &str) -> Result<Option<Node>> {
+fn node(storage: &Storage, name: &str) -> Result<Option<(Node, Consolidated)>> {
+    let array = |node: Node| Some((node, Consolidated::Inline(None)));
     let node = zarr::document(storage, name, V3)
         .and_then(|document| document.map(|value| zarr::node_v3_of_value(value, storage.codecs())).transpose());
     match node {
-        Ok(Some(zarr::Node::Array(metadata))) => return zarr::array_node(storage, name, Ok(*metadata)).map(Some),
+        Ok(Some(zarr::Node::Array(metadata))) => return zarr::array_node(storage, name, Ok(*metadata)).map(array),
         Ok(Some(zarr::Node::Group(group))) => {
-            return zarr::group_node(name, Format::V3.name(false), &group.attributes, group.attributes_error).map(Some);
+            let node = zarr::group_node(name, Format::V3.name(false), &group.attributes, group.attributes_error)?;
+            return Ok(Some((node, Consolidated::Inline(group.consolidated))));
         }
-        Err(error) => return zarr::array_node(storage, name, Err(error)).map(Some),
+        Err(error) => return zarr::array_node(storage, name, Err(error)).map(array),
         Ok(None) => {}
     }
     if zarr::is_there(storage, name, V2_ARRAY)? {
-        return zarr::array_node(storage, name, zarr::open(storage, name)).map(Some);
+        return zarr::array_node(storage, name, zarr::open(storage, name)).map(array);
     }
     let Some(group) = zarr::document(storage, name, V2_GROUP)? else { return Ok(None) };
     let group = zarr::group_v2_of_values(&group, zarr::document(storage, name, V2_ATTRIBUTES))?;
     let format = Format::V2.name(group.is_nczarr);
-    zarr::group_node(name, format, &group.attributes, group.attributes_error).map(Some)
+    let node = zarr::group_node(name, format, &group.attributes, group.attributes_error)?;
+    Ok(Some((node, Consolidated::Beside)))
 }
 
 /// Whether a name leads to the storage itself or a group that it is below, for that is where it is.
@@ -209,25 +220,24 @@ fn consolidated(
     storage: &Storage,
     group: &str,
     recursive: bool,
+    told: &Consolidated,
     one: &mut dyn FnMut(Node) -> Result<()>,
 ) -> Result<bool> {
     let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
-    if let Some(document) = zarr::document(storage, group, V3)? {
-        if let zarr::Node::Group(zarr::Group { consolidated: Some(documents), .. }) =
-            zarr::node_v3_of_value(document, storage.codecs())?
-        {
-            for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
-                let name = below(group, path)?;
-                let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
-                one(if is_group {
-                    group_node(&name, Format::V3, document.get("attributes"))?
-                } else {
-                    zarr::array_node(storage, &name, zarr::v3_of_value(document, storage.codecs()))?
-                })?;
-            }
-            return Ok(true);
+    if let Consolidated::Inline(documents) = told {
+        let Some(documents) = documents else { return Ok(false) };
+        for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
+            let name = below(group, path)?;
+            let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
+            one(if is_group {
+                group_node(&name, Format::V3, document.get("attributes"))?
+            } else {
+                zarr::array_node(storage, &name, zarr::v3_of_value(document, storage.codecs()))?
+            })?;
         }
-    } else if let Some(document) = zarr::document(storage, group, V2_CONSOLIDATED)? {
+        return Ok(true);
+    }
+    if let Some(document) = zarr::document(storage, group, V2_CONSOLIDATED)? {
         let documents = zarr::consolidated_v2_of_value(document)?;
         let by_name = ByName::new(&documents)?;
         for (document, value) in &documents {

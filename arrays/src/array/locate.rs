@@ -74,14 +74,19 @@ fn at_url(url: &Url<'_>) -> Result<Storage> {
         })
     };
     let Some((network, file)) = Network::open_file(url)? else { return below() };
-    match FileKind::of(&network, &file) {
-        Ok(FileKind::Zip) => Err(ErrorKind::Unsupported("zip files at URLs").into()),
+    // A zip file has its directory at its end, and may have anything before it.
+    let is_zip = url.content == Content::Zip || file.ends_with(".zip");
+    let opened = match if is_zip { Ok(FileKind::Zip) } else { FileKind::of(&network, &file) } {
+        Ok(FileKind::Zip) => zip_in(network, &file),
         Ok(FileKind::References) => {
             let begin = url.text.strip_suffix(&*file).or(url.text.rsplit_once('/').map(|(begin, _)| begin));
             let origin = Origin::Below(begin.unwrap_or_default());
-            references(&network, &file, origin)
+            return references(&network, &file, origin);
         }
-        Ok(_) => Storage::new(network)?.file(&file),
+        Ok(_) => return Storage::new(network)?.file(&file),
+        Err(error) => Err(error),
+    };
+    match opened {
         // Servers that have no object of this name say so in many ways, and some tell in a page what is below it.
         Err(error)
             if url.content == Content::Any
@@ -89,7 +94,7 @@ fn at_url(url: &Url<'_>) -> Result<Storage> {
         {
             below()
         }
-        Err(error) => Err(error),
+        opened => opened,
     }
 }
 
@@ -194,8 +199,23 @@ pub fn create_storage(path: &Path) -> Result<Storage> {
 
 #[cfg(feature = "zip")]
 fn zip_at(path: &Path) -> Result<Storage> {
-    let zip = Zip::open(path)?;
-    match only_prefix(&zip).map_err(|error| error.in_object(path.display()))? {
+    of_zip(Zip::open(path)?).map_err(|error| error.in_object(path.display()))
+}
+
+#[cfg(all(feature = "zip", feature = "network"))]
+fn zip_in(network: Network, file: &str) -> Result<Storage> {
+    of_zip(Zip::within(network, file)?)
+}
+
+#[cfg(all(not(feature = "zip"), feature = "network"))]
+fn zip_in(_: Network, _: &str) -> Result<Storage> {
+    Err(ErrorKind::Unsupported("zip files, which this build does not include").into())
+}
+
+/// The objects in a zip file, without the directory that all of them are in.
+#[cfg(feature = "zip")]
+fn of_zip<O: ObjectStore + 'static>(zip: Zip<O>) -> Result<Storage> {
+    match only_prefix(&zip)? {
         Some(prefix) => Storage::new(PrefixedStorage::new(zip, &prefix)?.with_whole_names()?),
         None => Storage::new(zip),
     }

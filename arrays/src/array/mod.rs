@@ -51,7 +51,7 @@ use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
 use crate::object::{Memory, Storage, check_name};
 use crate::plan::Plan;
-use crate::store::{ChunkLocation, ChunkStore};
+use crate::store::{ChunkLocation, ChunkStore, ReadCost};
 use crate::strings;
 use crate::typed::{self, Element};
 use crate::variable::Variable;
@@ -636,6 +636,30 @@ impl Array {
         one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>,
     ) -> Result<()> {
         self.store().locate(&Plan::new(self.variable(), hyperslab, Access::Read)?, one)
+    }
+
+    /// What it takes to read a hyperslab: how many requests the storage gets, and for how many bytes. No chunk is read.
+    /// The storage is asked for the indices of shards, which are kept, and for the length of each object that is a
+    /// chunk. Reading takes the same with one thread, if no chunk is in the cache; indices that are known already are
+    /// not counted. For files, requests are reads.
+    ///
+    /// ```
+    /// # use nczchunk::{Array, Description, ElementType, Hyperslab, object::{Memory, Storage}};
+    /// let description = Description::new(&[8], ElementType::Short).with_chunk_shape(&[1]).with_shard_shape(&[4]);
+    /// let array = Array::create_in(&Storage::new(Memory::new())?, "a", &description.with_codecs(&[]))?;
+    /// array.write(&Hyperslab::all(), &[1i16, 2, 3, 4, 5, 6, 7, 8])?;
+    /// let cost = array.read_cost(&Hyperslab::new(&[1], &[2]))?;
+    /// // The index of the shard, and both chunks at once.
+    /// assert_eq!((cost.requests, cost.bytes), (2, 68 + 4));
+    /// assert_eq!((cost.index_requests, cost.index_bytes), (1, 68));
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`](crate::Plan::new); `Unsupported` for variable-length strings; `Corrupt` for the index of
+    /// a shard; those of the storage.
+    pub fn read_cost(&self, hyperslab: &Hyperslab<'_>) -> Result<ReadCost> {
+        Plan::new(self.variable(), hyperslab, Access::Read)?.read_cost(self.store())
     }
 
     /// Lists the stored objects of the array's chunks: calls `one` with the indices of each, in any order. The indices

@@ -12,7 +12,7 @@ use crate::codec::Chain;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::object::{self, ByteRange, Name, Storage};
+use crate::object::{self, ByteRange, Name, RequestsInFlight, Storage};
 use crate::open_object::{ObjectState, OpenObject, Opening, Versions};
 use crate::plan::Plan;
 use crate::projection::Projection;
@@ -181,11 +181,51 @@ impl<L: Locate> ObjectChunks<L> {
         Ok(now.state == opened.state && span(&now) == span(opened))
     }
 
-    /// Whether a chunk is stored, and which bytes of its object of this name it is.
-    fn state(&self, Location { object, part }: &Location, name: &Name, known: &mut Known) -> Result<ChunkState> {
+    /// The lengths of the objects that some chunks of a plan are, by their number, asked for at the same time; none if
+    /// the storage answers at once, and of other chunks.
+    fn lens(&self, plan: &Plan<'_>, chunks: std::ops::Range<usize>) -> Result<Vec<ObjectLen>> {
+        let Some(flight) = self.storage.flight() else { return Ok(Vec::new()) };
+        let mut projections = Dims::new();
+        dims::fill(&mut projections, plan.rank(), Projection::default())?;
+        let mut lens = Vec::new();
+        lens.try_reserve_exact(chunks.len()).map_err(|_| Failed)?;
+        lens.resize_with(chunks.len(), || None);
+        let mut reads = RequestsInFlight::new(flight, self.storage.flight_prefix());
+        for (i, chunk) in chunks.enumerate() {
+            plan.chunk(chunk, &mut projections)?;
+            let indices = dims::copied(projections.iter().map(|projection| projection.chunk_index))?;
+            let location = self.locate.locate(&indices)?;
+            if !matches!(location.part, Part::Whole) {
+                continue;
+            }
+            if reads.len() == flight.limits().requests.max(1) {
+                land(&mut reads, &mut lens)?;
+            }
+            let nothing = (std::ptr::NonNull::dangling().as_ptr(), 0);
+            // SAFETY: no bytes are read.
+            match unsafe { reads.start(i, &self.locate.name(&location.object)?, ByteRange::At(0), nothing) } {
+                Ok(None) => {}
+                Ok(Some(i)) => lens[i] = Some(Ok(None)),
+                Err((i, error)) => lens[i] = Some(Err(error)),
+            }
+        }
+        while reads.len() > 0 {
+            land(&mut reads, &mut lens)?;
+        }
+        Ok(lens)
+    }
+
+    /// Whether a chunk is stored, and which bytes of its object of this name it is, if its length is not known already.
+    fn state(
+        &self,
+        Location { object, part }: &Location,
+        name: &Name,
+        len: ObjectLen,
+        known: &mut Known,
+    ) -> Result<ChunkState> {
         match part {
             Part::Whole => {
-                let len = self.storage.object_len(name)?;
+                let len = len.unwrap_or_else(|| self.storage.object_len(name))?;
                 Ok(len.map_or(ChunkState::Absent, |len| ChunkState::Stored { offset: 0, len }))
             }
             Part::Span { begin, end } => {
@@ -244,6 +284,19 @@ impl<L: Locate> ObjectChunks<L> {
         }
         Ok(opened)
     }
+}
+
+/// The length of an object, if it has been asked for, and if there is one.
+type ObjectLen = Option<Result<Option<u64>>>;
+
+/// How many chunks are located together.
+const LOCATED: usize = 1024;
+
+/// Waits for a length.
+fn land(reads: &mut RequestsInFlight<'_, usize>, lens: &mut [ObjectLen]) -> Result<()> {
+    let (i, answer) = reads.wait()?;
+    lens[i] = Some(answer.map(|answer| answer.map(|answer| answer.object_size)));
+    Ok(())
 }
 
 /// What is known of objects while chunks are located: an index that several chunks share is read once, and the length
@@ -429,18 +482,27 @@ impl<L: Locate + 'static> ChunkReader for ObjectChunks<L> {
         (self.has_latency() || self.locate.has_indices()).then_some(self)
     }
 
+    fn counting(&self) -> Option<&dyn InFlight> {
+        Some(self)
+    }
+
     fn locate(&self, plan: &Plan<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
         let mut projections = Dims::new();
         dims::fill(&mut projections, plan.rank(), Projection::default())?;
         let mut indices = Dims::new();
         dims::fill(&mut indices, plan.rank(), 0)?;
         let mut known = Known { indices: Indices::new(self.locate.index_len()), file: None };
+        let mut lens = Vec::new();
         for i in 0..plan.num_chunks() {
+            if i % LOCATED == 0 {
+                lens = self.lens(plan, i..plan.num_chunks().min(i.saturating_add(LOCATED)))?;
+            }
             plan.chunk(i, &mut projections)?;
             indices.iter_mut().zip(&projections).for_each(|(index, projection)| *index = projection.chunk_index);
             let location = self.location(&indices).map_err(|error| error.in_chunk(&indices))?;
             let name = self.locate.name(&location.object)?;
-            let state = self.state(&location, &name, &mut known).map_err(|error| error.in_chunk(&indices))?;
+            let len = lens.get_mut(i % LOCATED).and_then(Option::take);
+            let state = self.state(&location, &name, len, &mut known).map_err(|error| error.in_chunk(&indices))?;
             self.storage.tell_name(&name, &mut |object| one(&ChunkLocation::new(&indices, object, state)))?;
         }
         Ok(())

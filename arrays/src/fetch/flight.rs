@@ -27,10 +27,11 @@ use crate::alloc::{Scratch, try_box};
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
+use crate::lock::Lock;
 use crate::object::{Answer, ByteRange, Limits, Storage};
 use crate::open_object::ObjectState;
 use crate::shared::Shared;
-use crate::store::{Filled, Flight, RawRequest, Sharing};
+use crate::store::{Filled, Flight, RawRequest, ReadCost, Sharing};
 
 /// For each read that may be in flight, so many chunks are looked at to find neighbours.
 const AHEAD: usize = 16;
@@ -76,6 +77,10 @@ pub(super) struct ChunkFlight<'s, 'f> {
     /// How the request that was given back last has ended.
     outcome: Option<Result<Filled>>,
     reads: Reads<'s, 'f>,
+    /// Where reads of chunks are counted, which then are not made, and those of which it is known what they would
+    /// bring. Of an object that is a chunk, the length is asked for instead.
+    counted: Option<&'f Lock<ReadCost>>,
+    unmade: VecDeque<Chunks>,
 }
 
 impl<'s, 'f> ChunkFlight<'s, 'f> {
@@ -107,6 +112,8 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             spare: Scratch::EMPTY,
             outcome: None,
             reads,
+            counted: sharing.counted,
+            unmade: VecDeque::new(),
         }
     }
 
@@ -231,7 +238,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     fn has_room(&self, len: usize) -> bool {
         let chunks = self.limits.requests.saturating_mul(self.chunk_bytes);
         let most = self.limits.bytes.unwrap_or(chunks.max(self.limits.largest));
-        let num = self.reads.len();
+        let num = self.reads.len() + self.unmade.len();
         num == 0 || num < self.limits.requests && self.bytes.saturating_add(len) <= most
     }
 
@@ -335,6 +342,21 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     /// Starts a read, to which the memory belongs.
     fn start_read(&mut self, read: Read, name: &str, begin: ByteRange, room: (*mut u8, usize)) {
         self.bytes += read.bytes();
+        let (read, room) = match (self.counted, read) {
+            (None, read) => (read, room),
+            (Some(counted), Read::Chunks(chunks)) => {
+                let is_known = chunks.parts.iter().all(|part| part.range.stored.is_some());
+                add(counted, false, if is_known { chunks.len } else { 0 });
+                if is_known {
+                    return self.unmade.push_back(chunks);
+                }
+                (Read::Chunks(chunks), (room.0, 0))
+            }
+            (Some(counted), read) => {
+                add(counted, true, room.1);
+                (read, room)
+            }
+        };
         // SAFETY: the memory belongs to the read, and nobody else uses it.
         match unsafe { self.reads.start(read, name, begin, room) } {
             Ok(None) => {}
@@ -477,7 +499,17 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         self.ask(asked)
     }
 
-    fn chunks_arrive(&mut self, chunks: Chunks, answer: Result<Option<Answer>>) {
+    fn chunks_arrive(&mut self, chunks: Chunks, mut answer: Result<Option<Answer>>) {
+        if let (Some(counted), Ok(Some(answer))) = (self.counted, &mut answer) {
+            if chunks.parts.iter().any(|part| part.range.stored.is_none()) {
+                // What the read would bring of an object of this length.
+                let there = answer.object_size.saturating_sub(chunks.begin);
+                answer.nbytes = usize::try_from(there).unwrap_or(usize::MAX).min(chunks.len);
+                if let Some(mut cost) = counted.lock() {
+                    cost.bytes += answer.nbytes as u64;
+                }
+            }
+        }
         let due = chunks.parts.first().and_then(|part| part.range.state);
         match (answer, due) {
             (Ok(Some(answer)), Some(due)) if answer.state() != due => self.changed(chunks.parts),
@@ -509,14 +541,15 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             let part = chunks.parts.swap_remove(i);
             self.end(part.request, Err(self.locate.too_short(&part.location.object)));
         }
+        let filled = if self.counted.is_some() { 0 } else { answer.nbytes };
         // SAFETY: so many bytes have been written.
-        self.landed = Some(unsafe { Landed::new(chunks, answer.nbytes, answer.state()) });
+        self.landed = Some(unsafe { Landed::new(chunks, filled, answer.state()) });
     }
 
     /// Chunks are there with all their bytes.
     fn land(&mut self, chunks: Chunks, state: ObjectState) {
         let zeros = chunks.parts.iter().map(|part| part.range.zeros).max().unwrap_or(0);
-        let filled = chunks.len.saturating_add(zeros);
+        let filled = if self.counted.is_some() { 0 } else { chunks.len.saturating_add(zeros) };
         // SAFETY: an answer has all bytes that there are, and the object is as long as it should be; the zeros behind
         // them were written before.
         self.landed = Some(unsafe { Landed::new(chunks, filled, state) });
@@ -578,6 +611,17 @@ enum Arrived {
     Kept,
     /// There is no object.
     Absent,
+}
+
+/// Counts a request.
+fn add(counted: &Lock<ReadCost>, is_index: bool, bytes: usize) {
+    let Some(mut cost) = counted.lock() else { return };
+    cost.requests += 1;
+    cost.bytes += bytes as u64;
+    if is_index {
+        cost.index_requests += 1;
+        cost.index_bytes += bytes as u64;
+    }
 }
 
 /// A step of an index that is going to be read.
@@ -654,7 +698,13 @@ impl Flight for ChunkFlight<'_, '_> {
                 self.send();
                 // What could not be sent has ended.
                 if self.ended.is_empty() {
-                    if self.reads.len() > 0 {
+                    if let Some(chunks) = self.unmade.pop_front() {
+                        let (object_size, version) =
+                            chunks.parts.first().and_then(|part| part.range.state).unwrap_or((u64::MAX, None));
+                        let is_lasting = version.is_some();
+                        let answer = Answer { nbytes: chunks.len, object_size, version, is_lasting };
+                        self.arrive(Read::Chunks(chunks), Ok(Some(answer)));
+                    } else if self.reads.len() > 0 {
                         let (read, answer) = self.reads.wait()?;
                         self.arrive(read, answer);
                     } else if self.queue.is_empty() && self.to_open.is_empty() {

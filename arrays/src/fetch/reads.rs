@@ -3,7 +3,6 @@
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
-use std::mem::MaybeUninit;
 
 use super::pending::Read;
 use crate::alloc;
@@ -88,11 +87,8 @@ impl<'s, 'f> Reads<'s, 'f> {
             // SAFETY: the same.
             Reads::Routed(reads) => unsafe { reads.start(purpose, name, begin, room) },
             Reads::AtOnce(reads) => {
-                let room: &mut [MaybeUninit<u8>] = match room {
-                    (_, 0) => &mut [],
-                    // SAFETY: there is room for so many bytes, and nobody else uses it.
-                    (buffer, size) => unsafe { std::slice::from_raw_parts_mut(buffer.cast(), size) },
-                };
+                // SAFETY: there is room for so many bytes, and nobody else uses it.
+                let room = unsafe { alloc::room_at(room.0, room.1) };
                 match reads.read(name, begin, &mut Buffer::new(room)) {
                     Ok(None) => Ok(Some(purpose)),
                     Ok(answer) => {
@@ -229,11 +225,8 @@ impl<'f> Routed<'f> {
             return Ok(None);
         }
         let Some(flight) = store.flight() else {
-            let room: &mut [MaybeUninit<u8>] = match size {
-                0 => &mut [],
-                // SAFETY: there is room for so many bytes, and nobody else uses it.
-                size => unsafe { std::slice::from_raw_parts_mut(memory.cast(), size) },
-            };
+            // SAFETY: there is room for so many bytes, and nobody else uses it.
+            let room = unsafe { alloc::room_at(memory, size) };
             let mut buffer = Buffer::new(room);
             let answer = store.read_version(&name, begin, &mut buffer).and_then(|found| {
                 let nbytes = buffer.filled().len();

@@ -2,11 +2,13 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
 
 use super::byte_range::ByteRange;
+use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::ObjectState;
-use crate::status::{EEMPTY, ENOOBJECT, NOERR};
+use crate::status::{EEMPTY, EIO, ENOOBJECT, NOERR};
 
 /// A read of an object, or a write of a whole object. The library sets the fields up to size; the callback sets the
 /// others. The fields and the buffer are valid until the callback returns or, for a request that start began, until
@@ -63,6 +65,51 @@ impl Answer {
 }
 
 impl ObjectRequest {
+    /// A request for nothing.
+    pub(crate) const NONE: Self = ObjectRequest {
+        struct_size: size_of::<ObjectRequest>(),
+        name: ptr::null(),
+        offset: 0,
+        from_end: 0,
+        buffer: ptr::null_mut(),
+        size: 0,
+        nbytes: 0,
+        object_size: 0,
+        status: 0,
+        handle: ptr::null_mut(),
+        version: 0,
+    };
+
+    /// Says how a read has ended. The handle is then NULL, or the error: see [`take_error`](Self::take_error).
+    pub(crate) fn set_outcome(&mut self, outcome: Result<Option<Answer>>) {
+        self.handle = ptr::null_mut();
+        match outcome {
+            Ok(Some(Answer { nbytes, object_size, version, .. })) => {
+                let version = version.and_then(|version| u64::try_from(version).ok());
+                (self.nbytes, self.object_size, self.version) = (nbytes, object_size, version.unwrap_or(0));
+                self.status = NOERR as isize;
+            }
+            Ok(None) => self.status = ENOOBJECT as isize,
+            Err(error) => {
+                self.status = EIO as isize;
+                // If there is no memory for it, the status has to do.
+                self.handle = alloc::try_box(error).map_or(ptr::null_mut(), |error| Box::into_raw(error).cast());
+            }
+        }
+    }
+
+    /// Why a request has failed.
+    ///
+    /// # Safety
+    /// [`set_outcome`](Self::set_outcome) has said how it has ended, and the handle was not changed since.
+    pub(crate) unsafe fn take_error(request: *mut ObjectRequest) -> Option<Error> {
+        // SAFETY: the handle is NULL or the box that `set_outcome` has made, which is taken back once.
+        unsafe {
+            let handle = ptr::replace(&raw mut (*request).handle, ptr::null_mut());
+            (!handle.is_null()).then(|| *Box::from_raw(handle.cast::<Error>()))
+        }
+    }
+
     /// What the callback answered that returned this status, to whom a read was given that begins there and for which
     /// there is room for `size` bytes. What the request itself says of these the callback may have changed.
     ///

@@ -21,6 +21,7 @@
 //!     index.rs             which entries there are, by name
 //!     writer.rs            making a new one
 //!   prefixed.rs            the objects whose names begin with a prefix, without it
+//!   relay.rs               reads in flight that are passed on to another storage
 //!   references.rs          objects that are parts of others, as a file of references says
 //!   whole.rs               whole objects, such as metadata
 //!
@@ -53,6 +54,7 @@ pub(crate) mod paths;
 mod positioned;
 mod prefixed;
 mod references;
+mod relay;
 mod requests_in_flight;
 mod retry_eintr;
 mod storage;

@@ -119,17 +119,12 @@ impl<'p, T> RequestsInFlight<'p, T> {
         let started = unsafe {
             ((*told).begin, (*told).size) = (begin, size);
             (*told).request = ObjectRequest {
-                struct_size: size_of::<ObjectRequest>(),
                 name: (*told).name.as_ptr().cast(),
                 offset,
                 from_end,
                 buffer: buffer.cast(),
                 size,
-                nbytes: 0,
-                object_size: 0,
-                status: 0,
-                handle: ptr::null_mut(),
-                version: 0,
+                ..ObjectRequest::NONE
             };
             match begin {
                 Some(_) => self.flight.start(&raw mut (*told).request),
@@ -262,20 +257,7 @@ impl<T> Slot<T> {
 
 impl Told {
     fn new() -> Self {
-        let request = ObjectRequest {
-            struct_size: size_of::<ObjectRequest>(),
-            name: ptr::null(),
-            offset: 0,
-            from_end: 0,
-            buffer: ptr::null_mut(),
-            size: 0,
-            nbytes: 0,
-            object_size: 0,
-            status: 0,
-            handle: ptr::null_mut(),
-            version: 0,
-        };
-        Told { request, begin: None, size: 0, name: SmallVec::new() }
+        Told { request: ObjectRequest::NONE, begin: None, size: 0, name: SmallVec::new() }
     }
 
     fn name(&self) -> &str {

@@ -194,14 +194,15 @@ pub trait ObjectStore: Send + Sync {
     }
 
     /// The interface for reads in flight of one of the storages that objects are in, if these are parts of others and
-    /// one of them has latency. Where each is tells [`route`](Self::route).
-    #[doc(hidden)]
+    /// one of them has latency. [`route`](Self::route) says where each object is.
     fn routed_flight(&self) -> Option<&dyn Flight> {
         None
     }
 
     /// Where an object is that is a part of another storage's; `None` for one that this storage has itself.
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// `Argument` for a name that no object can have; `OutOfMemory`.
     fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
         let _ = name;
         Ok(None)
@@ -209,8 +210,8 @@ pub trait ObjectStore: Send + Sync {
 }
 
 /// Where an object is that is a part of another storage's.
-#[doc(hidden)]
 pub struct Route<'r> {
+    /// The other storage.
     pub store: &'r dyn ObjectStore,
     /// The object's name there.
     pub name: String,

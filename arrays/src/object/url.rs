@@ -22,6 +22,8 @@ pub(crate) enum Content {
     Zarr,
     /// One file.
     File,
+    /// A zip file.
+    Zip,
 }
 
 /// A URL in its parts.
@@ -98,17 +100,20 @@ impl<'u> Url<'u> {
                 let reason = "the mode in the URL's fragment does not match its scheme";
                 return Err(Error::from(ErrorKind::Argument(reason)).in_object(word));
             }
-            ("zip", _) => return Err(ErrorKind::Unsupported("zip files at URLs").into()),
+            ("zip", _) => Content::Zip,
             _ => {
                 let reason = "the mode in the URL's fragment is unknown; expected bytes, gs3, \
-                              noxarray, nczarr, s3, xarray or zarr";
+                              noxarray, nczarr, s3, xarray, zarr or zip";
                 return Err(Error::from(ErrorKind::Argument(reason)).in_object(word));
             }
         };
-        if self.content != Content::Any && self.content != content {
-            return Err(ErrorKind::Argument("the modes in the fragment of the URL contradict each other").into());
-        }
-        self.content = content;
+        self.content = match (self.content, content) {
+            (Content::Any, content) => content,
+            (before, content) if before == content => content,
+            // What is in the zip file.
+            (Content::Zarr, Content::Zip) | (Content::Zip, Content::Zarr) => Content::Zip,
+            _ => return Err(ErrorKind::Argument("the modes in the fragment of the URL contradict each other").into()),
+        };
         Ok(())
     }
 
@@ -119,7 +124,7 @@ impl<'u> Url<'u> {
         let may_be = match self.content {
             Content::Any => !name.ends_with(".zarr"),
             Content::Zarr => false,
-            Content::File => true,
+            Content::File | Content::Zip => true,
         };
         (may_be && !name.is_empty()).then_some((parent, name))
     }
@@ -150,6 +155,9 @@ mod tests {
         assert_eq!(url.file("a/b"), Some(("a", "b")));
         let url = of("https://host/bucket/key#mode=zarr,s3").unwrap().unwrap();
         assert_eq!((url.service, url.path, url.file("key")), (Service::S3, "bucket/key", None));
+        for words in ["zip", "mode=nczarr,zip", "mode=zip,zarr"] {
+            assert_eq!(of(&format!("s3://b/a.zarr#{words}")).unwrap().unwrap().file("a.zarr"), Some(("", "a.zarr")));
+        }
         assert_eq!(of("az://c/a.zarr#bytes").unwrap().unwrap().file("a.zarr"), Some(("", "a.zarr")));
     }
 
@@ -162,7 +170,7 @@ mod tests {
             ("s3://b/a#profile=x", "s3://b/a: profile: the URL's fragment has an unknown key"),
             ("gs://b/a#mode=s3", "gs://b/a: s3: the mode in the URL's fragment does not match its scheme"),
             ("s3://b/a#mode=zarr,bytes", "s3://b/a: the modes in the fragment of the URL contradict each other"),
-            ("s3://b/a#mode=zip", "s3://b/a: not supported: zip files at URLs"),
+            ("s3://b/a#mode=zip,bytes", "s3://b/a: the modes in the fragment of the URL contradict each other"),
         ] {
             let error = of(path).unwrap_err().to_string();
             assert!(error.starts_with(words), "{error}");

@@ -9,13 +9,15 @@ use crate::limits::Limit;
 
 /// How much room an object is first read with. Longer ones are read again.
 const FIRST: usize = 16 << 10;
+/// The same where another request takes longer than these bytes do.
+const FIRST_WITH_LATENCY: usize = 512 << 10;
 
 /// A whole object of at most `most` bytes, or `None` if there is none of that name.
 ///
 /// # Errors
 /// `Capacity` for a longer one, a failed allocation, and those of [`ObjectStore::read`].
 pub fn read_whole(objects: &(impl ObjectStore + ?Sized), name: &str, most: usize) -> Result<Option<Vec<u8>>> {
-    let mut room = FIRST.min(most);
+    let mut room = if objects.flight().is_some() { FIRST_WITH_LATENCY } else { FIRST }.min(most);
     loop {
         let (bytes, len) = filled(room, |buffer| objects.read(name, ByteRange::At(0), buffer))?;
         let Some(len) = len else { return Ok(None) };

@@ -64,7 +64,7 @@ pub(crate) use build::build;
 pub use codecs::has_codec;
 pub(crate) use codecs::{CodecSpec, Shards, codec_named};
 pub(crate) use format::{DOCUMENTS, Format};
-pub(crate) use group::{Group, Node, consolidated_v2_of_value, group_v2_of_values, node_v3_of_value};
+pub(crate) use group::{Node, consolidated_v2_of_value, group_v2_of_values, node_v3_of_value};
 #[cfg(test)]
 use group::{consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata};

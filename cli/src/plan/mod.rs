@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use clap::Args;
 use nczchunk::object::Storage;
-use nczchunk::{Access, Array, ElementType, Projections};
+use nczchunk::{Access, Array, ElementType, Projections, ReadCost};
 
 use crate::Session;
 use crate::failure::{Failure, Result};
@@ -61,6 +61,8 @@ impl Plan {
         let selection = Slab::select(self.slab.as_ref(), &array)?;
         let drawn = self.drawn(&array)?;
         let heading = format!("{} [{selection}]", open_storage::heading(&self.source.storage, &array));
+        // First, for what is asked for below is known then.
+        let cost = cost(&array, &selection)?;
         let axis = |d: usize| Axis::new(&array, &selection, d);
         if let Some(path) = &self.svg {
             let Some((rows, columns)) = drawn else {
@@ -72,11 +74,11 @@ impl Plan {
         let measured = || self.measured(&array, &selection, session.threads);
         let measured = self.run.then(measured).transpose()?;
         if self.json {
-            return json::print(&self.document(&array, &selection, measured.as_ref())?);
+            return json::print(&self.document(&array, &selection, cost, measured.as_ref())?);
         }
         let mut out = BufWriter::new(io::stdout().lock());
         writeln!(out, "{}", session.screen.paint(Tint::Heading, &heading))?;
-        for (what, words) in lines(&array, &selection)? {
+        for (what, words) in lines(&array, &selection, cost)? {
             writeln!(out, "  {what:<10}{words}")?;
         }
         if let Some(measured) = measured {
@@ -127,11 +129,18 @@ impl Plan {
         Ok(Measured { requests: all_reads - reads, bytes: all_bytes - bytes, seconds: took.as_secs_f64(), threads })
     }
 
-    fn document(&self, array: &Array, selection: &Selection, measured: Option<&Measured>) -> Result<Json> {
+    fn document(
+        &self,
+        array: &Array,
+        selection: &Selection,
+        cost: Option<ReadCost>,
+        measured: Option<&Measured>,
+    ) -> Result<Json> {
         let plan = nczchunk::Plan::new(array.variable(), &selection.hyperslab(), Access::Read)?;
         let is_sized = *array.element_type() != ElementType::String;
         let bytes = |bytes: usize| if is_sized { Json::integer(bytes) } else { Json::Null };
-        let stored = (plan.num_chunks() <= ASKED).then(|| storage::stored(array, &plan)).transpose()?;
+        let stored =
+            (plan.num_chunks() <= ASKED).then(|| storage::stored(array, &selection.hyperslab())).transpose()?;
         let shards = match shard_shape(array.variable()) {
             Some(_) => Json::integer(nczchunk::Plan::num_chunks(&shards_of(&plan)?)),
             None => Json::Null,
@@ -150,6 +159,7 @@ impl Plan {
             ("touched_shards", shards),
             ("decoded_bytes", bytes(plan.chunk_bytes())),
             ("stored", Json::option(stored, storage::Stored::document)),
+            ("cost", Json::option(cost, cost_document)),
             ("measured", Json::option(measured, Measured::document)),
         ]))
     }
@@ -187,7 +197,7 @@ fn covered(plan: &nczchunk::Plan<'_>) -> usize {
     plan.dimensions().iter().map(Projections::num_covered).product()
 }
 
-fn lines(array: &Array, selection: &Selection) -> Result<Vec<(&'static str, String)>> {
+fn lines(array: &Array, selection: &Selection, cost: Option<ReadCost>) -> Result<Vec<(&'static str, String)>> {
     let plan = nczchunk::Plan::new(array.variable(), &selection.hyperslab(), Access::Read)?;
     let is_sized = *array.element_type() != ElementType::String;
     let (elements, bytes) = (plan.num_elements() as u64, plan.selected_bytes() as u64);
@@ -208,31 +218,44 @@ fn lines(array: &Array, selection: &Selection) -> Result<Vec<(&'static str, Stri
         ("chunks", format!("{touched} of {} touched, {covered} covered{decoded}", plan.grid_chunks())),
     ];
     if plan.num_chunks() <= ASKED {
-        let stored = storage::stored(array, &plan)?;
+        let stored = storage::stored(array, &selection.hyperslab())?;
         let absent = if stored.absent > 0 { format!(" ({} absent)", stored.absent) } else { String::new() };
         let chunks = human::count(stored.present, "chunk");
         let fetched = human::bytes(stored.bytes);
         lines.push(("stored", format!("{fetched} in {chunks}{absent}{}", amplification(stored.bytes))));
     }
-    lines.push(("requests", requests(array, &plan)?));
+    lines.push(("requests", requests(cost, touched)));
     Ok(lines)
 }
 
-/// How many requests a storage gets, as far as that is known without asking it.
-fn requests(array: &Array, plan: &nczchunk::Plan<'_>) -> Result<String> {
-    let touched = plan.num_chunks();
-    if shard_shape(array.variable()).is_some() {
-        let shards = nczchunk::Plan::num_chunks(&shards_of(plan)?);
-        return Ok(format!("{touched} for chunks and {shards} for the indices of shards"));
+/// What it takes to read a selection; `None` for more chunks than are asked for, and for strings.
+fn cost(array: &Array, selection: &Selection) -> Result<Option<ReadCost>> {
+    let plan = nczchunk::Plan::new(array.variable(), &selection.hyperslab(), Access::Read)?;
+    if plan.num_chunks() > ASKED || *array.element_type() == ElementType::String {
+        return Ok(None);
     }
-    Ok(match (array.format(), array.codecs()?.is_empty()) {
-        ("netCDF classic", _) => "as many ranges of the file as needed".to_owned(),
-        ("cfdb" | "HDF5", _) => {
-            format!("one for each of {}, and those for the index in the file", human::count(touched as u64, "chunk"))
+    Ok(Some(plan.read_cost(array.store())?))
+}
+
+fn cost_document(cost: ReadCost) -> Json {
+    Json::Object(vec![
+        ("requests", Json::integer(cost.requests)),
+        ("bytes", Json::integer(cost.bytes)),
+        ("index_requests", Json::integer(cost.index_requests)),
+        ("index_bytes", Json::integer(cost.index_bytes)),
+    ])
+}
+
+/// What a storage is asked for.
+fn requests(cost: Option<ReadCost>, touched: u64) -> String {
+    match cost {
+        None => format!("{touched} or more"),
+        Some(ReadCost { requests, bytes, index_requests: 0, .. }) => format!("{requests}, {}", human::bytes(bytes)),
+        Some(ReadCost { requests, bytes, index_requests, index_bytes, .. }) => {
+            let (all, index) = (human::bytes(bytes), human::bytes(index_bytes));
+            format!("{requests}, {all}, of which {index_requests} for indices, {index}")
         }
-        (_, false) => format!("{touched}, one for each chunk"),
-        (_, true) => format!("{touched} or more: unencoded chunks are read in ranges"),
-    })
+    }
 }
 
 /// The plan of the shards in which the chunks of a plan are.

@@ -1,6 +1,6 @@
 //! The store itself: a reader, its codecs, and the memory that is kept between calls.
 
-use super::chunk_reader::{ChunkReader, NOT_IN_OBJECTS};
+use super::chunk_reader::{ChunkReader, NOT_COUNTED, NOT_IN_OBJECTS};
 use super::flight::InFlight;
 use super::located::ChunkLocation;
 use super::memory::{Memory, Workspace};
@@ -379,6 +379,15 @@ impl<'r> ChunkStore<'r> {
             Reader::Lending(lender) | Reader::LendingTexts(lender) => lender.locate(plan, one),
             Reader::Filling(filler) => filler.locate(plan, one),
         }
+    }
+
+    /// The reader's requests, which can be counted before they are made.
+    ///
+    /// # Errors
+    /// `Unsupported` if they cannot.
+    pub(crate) fn counting(&self) -> Result<&dyn InFlight> {
+        let counting = self.filler().and_then(|filler| filler.counting());
+        Ok(counting.ok_or(ErrorKind::Unsupported(NOT_COUNTED))?)
     }
 
     /// How many bytes a whole chunk is asked for with first: as many as it is expected to take as it is stored; none if

@@ -128,6 +128,12 @@ pub trait ChunkReader: Send + Sync {
         None
     }
 
+    /// The interface by which requests are counted before they are made, if they can be: its flights count reads of
+    /// chunks in [`Sharing::counted`](crate::in_flight::Sharing::counted), and do not make them.
+    fn counting(&self) -> Option<&dyn InFlight> {
+        None
+    }
+
     /// Calls `one` for each chunk of a plan for reading, in its order, with the location of the stored chunk. For
     /// readers of objects; by default locations are not supported.
     ///
@@ -141,6 +147,9 @@ pub trait ChunkReader: Send + Sync {
 
 /// What is said of chunks whose reader does not say where they are.
 pub(super) const NOT_IN_OBJECTS: &str = "locating chunks that are not objects of a storage";
+
+/// What is said of reads that cannot be counted before they are made.
+pub(super) const NOT_COUNTED: &str = "the cost of reading variable-length strings, or chunks of a callback";
 
 impl<F> ChunkReader for F
 where

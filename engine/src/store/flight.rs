@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 use super::request::Filled;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::lock::Lock;
 use crate::open_object::OpenObjects;
 
 /// A request for one chunk: the chunk, a buffer, and the result. Callbacks receive a pointer to it.
@@ -61,6 +62,20 @@ impl RawRequest {
 /// What is wrong with a reader that gives back what it was not asked for.
 pub const NOT_IN_FLIGHT: ErrorKind = ErrorKind::Argument("wait returned a request that is not in flight");
 
+/// What it takes to read something from a storage: requests, and the bytes that they ask for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReadCost {
+    /// All requests.
+    pub requests: u64,
+    /// The bytes that they return, gaps between chunks that are read together included.
+    pub bytes: u64,
+    /// Those of them that read indices: of shards, or of chunks in a file.
+    pub index_requests: u64,
+    /// The bytes of these.
+    pub index_bytes: u64,
+}
+
 /// What the flights of one transfer share, each of which is in a thread of its own.
 pub struct Sharing<'f> {
     /// The number of flights. Each has its share of the requests that may be in flight.
@@ -72,12 +87,20 @@ pub struct Sharing<'f> {
     /// Objects that are open, which the flights of local storages share.
     #[doc(hidden)]
     pub opened: OpenObjects<'f>,
+    /// Where reads of chunks are counted, which then are not made.
+    pub counted: Option<&'f Lock<ReadCost>>,
 }
 
-impl Sharing<'_> {
+impl<'f> Sharing<'f> {
     /// So many flights, which share so many open objects.
-    pub(crate) fn new(of: usize, access: Access, num_opened: usize, bytes: usize) -> Self {
-        Sharing { of, access, bytes, opened: OpenObjects::new(num_opened) }
+    pub(crate) fn new(
+        of: usize,
+        access: Access,
+        num_opened: usize,
+        bytes: usize,
+        counted: Option<&'f Lock<ReadCost>>,
+    ) -> Self {
+        Sharing { of, access, bytes, opened: OpenObjects::new(num_opened), counted }
     }
 }
 

@@ -30,7 +30,7 @@ pub use chunk_reader::ChunkReader;
 pub use chunk_reader::check_part;
 pub use fetch::Fetched;
 pub use flight::NOT_IN_FLIGHT;
-pub use flight::{Flight, InFlight, RawRequest, Sharing};
+pub use flight::{Flight, InFlight, RawRequest, ReadCost, Sharing};
 pub use located::{ChunkLocation, ChunkState};
 pub use memory::{Encoded, Memory, Workspace};
 pub use request::{Filled, Request};

@@ -16,8 +16,9 @@ use crate::cache::Fetching;
 use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::lock::Lock;
 use crate::plan::Plan;
-use crate::store::{ChunkStore, InFlight};
+use crate::store::{ChunkStore, InFlight, ReadCost};
 
 /// How much work there has to be for each thread that is spawned, which takes 20 to 50 us. Miri has no patience for so
 /// much, and is to see the threads.
@@ -126,6 +127,21 @@ impl<'a> Transfer<'a> {
         self.run_in_flight(reader, self.max_workers().min(useful).max(1), None, out, done)
     }
 
+    /// Counts what it takes to read, with one thread, from a storage that gives nothing but lengths and indices. Of a
+    /// chunk that the cache has it is counted, too.
+    pub(super) fn read_cost(&self) -> Result<ReadCost> {
+        check_access(self.plan, Access::Read)?;
+        check_store(self.plan.variable(), self.store, Access::Read)?;
+        let (reader, counted) = (self.store.counting()?, Lock::new(ReadCost::default()));
+        let of = (self.plan, self.store, self.chunks.clone());
+        let job = flight::Job::new(of, reader, self.tracker(), 1, None, (self.options, Some(&counted)))?;
+        let nothing: &mut [u8] = &mut [];
+        job.run(self.options.progress, &nothing.into());
+        job.queue.finish(&mut 0)?;
+        let cost = counted.lock().map(|cost| *cost);
+        Ok(cost.ok_or(ErrorKind::Internal)?)
+    }
+
     /// Reads into memory, or writes the data if there are any, with many requests in flight.
     fn run_in_flight(
         &self,
@@ -137,7 +153,7 @@ impl<'a> Transfer<'a> {
     ) -> Result<()> {
         let of = (self.plan, self.store, self.chunks.clone());
         let data = data.map(|data| (data, self.options.threads() / workers));
-        let job = flight::Job::new(of, reader, self.tracker(), workers, data, self.options)?;
+        let job = flight::Job::new(of, reader, self.tracker(), workers, data, (self.options, None))?;
         let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());
         if workers == 1 {
             job.run(progress, out);

@@ -32,9 +32,10 @@ use crate::cache::{Part, Turn};
 use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
+use crate::lock::Lock;
 use crate::open_object::Versions;
 use crate::plan::Plan;
-use crate::store::{ChunkReader, ChunkStore, Filled, Flight, InFlight, NOT_IN_FLIGHT, Sharing, check_part};
+use crate::store::{ChunkReader, ChunkStore, Filled, Flight, InFlight, NOT_IN_FLIGHT, ReadCost, Sharing, check_part};
 
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
@@ -56,6 +57,8 @@ pub(super) struct Job<'a> {
     pub volume: Volume,
     /// For a transfer that writes: from where, and how many threads may encode one chunk.
     data: Option<(Source<'a>, usize)>,
+    /// Whether reads are counted and not made: then nothing is written to the destination.
+    is_counted: bool,
 }
 
 impl<'a> Job<'a> {
@@ -66,17 +69,24 @@ impl<'a> Job<'a> {
         tracker: Tracker,
         workers: usize,
         data: Option<(Source<'a>, usize)>,
-        options: Options<'_>,
+        (options, counted): (Options<'_>, Option<&'a Lock<ReadCost>>),
     ) -> Result<Self> {
         let reader = store.filler().ok_or(ErrorKind::Internal)?;
         let access = plan.access();
-        let is_by_shards = chunks == (0..plan.num_chunks()) && !in_flight.has_latency();
-        let shards = if is_by_shards { Some(Shards::new(plan, workers)?) } else { None };
+        // With latency a shard is one thread's, so that neighbours are read at once, if there is one for each.
+        let has_latency = in_flight.has_latency();
+        let is_by_shards = || !has_latency || Shards::are_many(plan, workers);
+        let shards = match chunks == (0..plan.num_chunks()) && data.is_none() && is_by_shards() {
+            true => Some(Shards::new(plan, if has_latency { 1 } else { workers })?),
+            false => None,
+        };
         let num_opened = shards.as_ref().map_or(0, Shards::num_opened);
-        let sharing = Sharing::new(workers, access, num_opened, options.bytes_in_flight);
+        let sharing = Sharing::new(workers, access, num_opened, options.bytes_in_flight, counted);
         let volume = piece::volume(plan.variable(), access, false, plan.selected_bytes());
-        let begin = |cache: &'a Part| if in_flight.has_latency() { cache.begin() } else { cache.begin_with_objects() };
-        let turn = store.cache().filter(|_| access == Access::Read && options.uses_cache).map(begin);
+        let begin = |cache: &'a Part| if has_latency { cache.begin() } else { cache.begin_with_objects() };
+        let is_counted = counted.is_some();
+        let uses_cache = access == Access::Read && options.uses_cache && !is_counted;
+        let turn = store.cache().filter(|_| uses_cache).map(begin);
         Ok(Job {
             plan,
             store,
@@ -89,6 +99,7 @@ impl<'a> Job<'a> {
             sharing,
             volume,
             data,
+            is_counted,
         })
     }
 
@@ -396,12 +407,14 @@ impl<'j, 'a> State<'j, 'a> {
         let walk = &mut self.walk;
         walk.begin(chunk)?;
         let piece = walk.piece()?;
-        // SAFETY: no other reference to the output is used meanwhile.
-        let mut out = unsafe { out.alias() };
-        if self.reading.read_cached(&piece, &mut out)? {
-            return Ok(false);
+        if !self.job.is_counted {
+            // SAFETY: no other reference to the output is used meanwhile.
+            let mut out = unsafe { out.alias() };
+            if self.reading.read_cached(&piece, &mut out)? {
+                return Ok(false);
+            }
+            self.reading.verify_stored(&piece)?;
         }
-        self.reading.verify_stored(&piece)?;
         let (needed, chunk_bytes) = (piece.needed(), piece.chunk_bytes);
         let (begin, size) = match self.gap {
             Some(gap) if chunk_bytes - needed.len() >= gap.max(1) => {
@@ -421,9 +434,19 @@ impl<'j, 'a> State<'j, 'a> {
         (waiting.chunk, waiting.begin, waiting.is_second, waiting.range) = (chunk, begin, false, None);
         let is_there = self.start(slot, size)?;
         if !is_there {
-            self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
+            self.read_absent(out)?;
         }
         Ok(is_there)
+    }
+
+    /// Moves the fill value to memory for the chunk that the walk is at.
+    fn read_absent(&mut self, out: &Destination<'_>) -> Result<()> {
+        if self.job.is_counted {
+            return Ok(());
+        }
+        // SAFETY: no other reference to the output is used meanwhile.
+        let mut out = unsafe { out.alias() };
+        self.reading.read_fill_value(&self.walk.piece()?, &mut out)
     }
 
     /// Starts the request for the next range of a chunk; `true` if with it the chunk is complete, for it is absent.
@@ -458,9 +481,7 @@ impl<'j, 'a> State<'j, 'a> {
     /// A range of a chunk is absent: so is the chunk as a whole, even if it vanished on the way. So many of its ranges
     /// have ended or will not be started.
     fn range_absent(&mut self, chunk: usize, num_ended: usize, out: &Destination<'_>) -> Result<Ended> {
-        // SAFETY: no other reference to the output is used meanwhile.
-        let mut out = unsafe { out.alias() };
-        self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
+        self.read_absent(out)?;
         self.divided.absent(chunk, num_ended)
     }
 
@@ -483,9 +504,7 @@ impl<'j, 'a> State<'j, 'a> {
                 (self.slots[slot].begin, self.slots[slot].range) = (needed.start, None);
                 let is_there = self.start(slot, needed.len())?;
                 if !is_there {
-                    // SAFETY: no other reference to the output is used meanwhile.
-                    let mut out = unsafe { out.alias() };
-                    self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
+                    self.read_absent(out)?;
                 }
                 Ok(!is_there)
             }
@@ -509,6 +528,9 @@ impl<'j, 'a> State<'j, 'a> {
         };
         if self.versions == Versions::Told {
             self.divided.read_from(chunk, self.flight.version());
+        }
+        if self.job.is_counted {
+            return self.divided.ended(chunk, 1);
         }
         let slot = &self.slots[slot];
         let bytes = match self.flight.has_memory() {
@@ -589,23 +611,22 @@ impl<'j, 'a> State<'j, 'a> {
         }
         self.walk.begin(slot.chunk)?;
         self.reading.brought_by(slot.turn);
+        let Filled::Stored(stored) = outcome else { return self.read_absent(out).map(|()| true) };
         let piece = self.walk.piece()?;
-        // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
-        let mut out = unsafe { out.alias() };
-        let Filled::Stored(stored) = outcome else {
-            self.reading.read_fill_value(&piece, &mut out)?;
-            return Ok(true);
-        };
         let (has_codecs, size) = (store.has_codecs(Access::Read), slot.size);
         if has_codecs && stored > size && !slot.is_second {
             store.check_stored(Access::Read, piece.chunk_bytes, stored)?;
             self.slots[slot_index].is_second = true;
             if !self.start(slot_index, stored)? {
-                self.reading.read_fill_value(&self.walk.piece()?, &mut out)?;
-                return Ok(true);
+                return self.read_absent(out).map(|()| true);
             }
             return Ok(false);
         }
+        if self.job.is_counted {
+            return Ok(true);
+        }
+        // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
+        let mut out = unsafe { out.alias() };
         let bytes = match self.flight.has_memory() {
             true => self.flight.bytes(),
             // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.

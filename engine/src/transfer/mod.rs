@@ -51,7 +51,7 @@ use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
-use crate::store::ChunkStore;
+use crate::store::{ChunkStore, ReadCost};
 use crate::variable::Variable;
 use execute::{check_access, check_memory};
 use piece::{Mover, check_store};
@@ -89,6 +89,16 @@ impl Plan<'_> {
     ) -> Result<()> {
         self.variable().check_bytes()?;
         read_chunks(Transfer::new(self, None, store, chunks, options)?, out)
+    }
+
+    /// What it takes to [`read`](Self::read) what the plan selects with one thread, where chunks are in objects of a
+    /// storage. No chunk is read: the storage is asked for indices, and for the lengths of objects that are chunks.
+    /// What the store knows of indices already is not counted. Its cache of chunks is not considered.
+    ///
+    /// # Errors
+    /// `Unsupported` for variable-length strings and for chunks of a callback; those of reading indices.
+    pub fn read_cost(&self, store: &ChunkStore<'_>) -> Result<ReadCost> {
+        Transfer::new(self, None, store, 0..self.num_chunks(), Options::default())?.read_cost()
     }
 
     /// Writes `data`, which has [`memory_bytes`](Self::memory_bytes) bytes in native byte order, to what the plan

@@ -44,6 +44,12 @@ impl<'p> Shards<'p> {
         Ok(Shards { plan, most, next: Mutex::new(next) })
     }
 
+    /// Whether there are shards of several chunks, and a plan touches at least so many.
+    pub(super) fn are_many(plan: &Plan<'_>, most: usize) -> bool {
+        let is_sharded = (0..plan.rank()).any(|d| plan.variable().write_ratio(d).is_some_and(|ratio| ratio > 1));
+        is_sharded && count(plan, most) >= most
+    }
+
     /// How many shards have to stay open until all are read, because threads divide them.
     pub(super) fn num_opened(&self) -> usize {
         if self.most == usize::MAX { 0 } else { FEW }
@@ -92,15 +98,20 @@ const PARTS: usize = 8;
 
 /// Whether all shards that a plan touches can stay open.
 fn are_few(plan: &Plan<'_>) -> bool {
+    count(plan, FEW) <= FEW
+}
+
+/// How many shards a plan touches, or more than so many.
+fn count(plan: &Plan<'_>, most: usize) -> usize {
     let mut num = 1;
     for d in 0..plan.rank() {
         let (mut groups, mut end) = (0, 0);
-        while end < plan.dimensions()[d].len() && num * groups <= FEW {
+        while end < plan.dimensions()[d].len() && num * groups <= most {
             (groups, end) = (groups + 1, group(plan, d, end).end);
         }
         num *= groups;
     }
-    num <= FEW
+    num
 }
 
 /// Those of the chunks along a dimension, from this one on, that are in the same shard.

@@ -786,6 +786,9 @@ impl World {
                     }
                     let found = (!input.bool()).then_some(located as _);
                     check(nczchunk_array_locate(array, start, count, stride, found, self.byte(input).cast(), context));
+                    let mut cost: nczchunk_read_cost = std::mem::zeroed();
+                    cost.struct_size = input.choice(&[size_of::<nczchunk_read_cost>(), 0, 8, 24]);
+                    check(nczchunk_array_read_cost(array, start, count, stride, &raw mut cost, context));
                     let (mut block, mut nbytes) = (ptr::null_mut(), 0);
                     let made = or_null_mut(input, &raw mut block);
                     if check(nczchunk_array_read_strings(array, start, count, stride, made, &raw mut nbytes, context))

@@ -212,6 +212,13 @@ class RechunkReport(Structure):
                 ("bytes_written", c_size_t), ("memory", c_size_t), ("least_memory", c_size_t)]
 
 
+class ReadCost(Structure):
+    """nczchunk_read_cost."""
+
+    _fields_ = [("struct_size", c_size_t), ("requests", c_uint64), ("bytes", c_uint64), ("index_requests", c_uint64),
+                ("index_bytes", c_uint64)]
+
+
 class CacheStatistics(Structure):
     """nczchunk_cache_statistics."""
 
@@ -297,6 +304,7 @@ _FUNCTIONS = [
     ("array_dimname", c_char_p, [_POINTER, c_size_t]),
     ("array_format", c_char_p, [_POINTER]),
     ("array_locate", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, LOCATED, _POINTER, _POINTER]),
+    ("array_read_cost", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, POINTER(ReadCost), _POINTER]),
     ("array_num_attributes", c_size_t, [_POINTER]),
     ("array_open", c_int, [c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_open_document", c_int, [_POINTER, c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),

@@ -41,6 +41,19 @@ MODES = {"r": _c.READ, "r+": _c.WRITE}
 _LONG_BYTES, _LONG_CHUNKS, _LONG_DECODED = 4 << 20, 256, 64 << 20
 
 
+class ReadCost(NamedTuple):
+    """What it takes to read something from a storage."""
+
+    requests: int
+    """The number of requests to the storage; of a file, the number of reads."""
+    bytes: int
+    """The number of bytes that they return, including gaps between chunks that are read together."""
+    index_requests: int
+    """How many of the requests read indices: of shards, or of chunks in a file."""
+    index_bytes: int
+    """How many of the bytes are those of indices."""
+
+
 class ChunkLocation(NamedTuple):
     """The location of a stored chunk.
 
@@ -441,6 +454,21 @@ class Array:
         [('0.0.0', 21402), ('0.1.0', 13782)]
         """
         return self._located(index, _location)
+
+    def read_cost(self, index: Any = ...) -> ReadCost:
+        """What it takes to read an index with one thread: a ReadCost, with the number of requests and of bytes. No
+        chunk is read. The storage is asked for the indices of shards, which the array keeps, and for the length of each
+        object that is a chunk. Indices that the array has already are not counted; chunks that its cache has are.
+
+        >>> array.read_cost((0, slice(0, 50), 7)).requests    # doctest: +SKIP
+        2
+        """
+        selection = Selection(index, self.shape)
+        start, stride, _ = _forwards(selection)
+        found = _c.ReadCost()
+        arguments = _c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), ctypes.byref(found)
+        self._handle.share(lambda pointer: _c.call(c.array_read_cost, pointer, *arguments))
+        return ReadCost(*(getattr(found, name) for name in ReadCost._fields))
 
     def _located(self, index, made_of):
         """A list of the results of made_of(pointer), one for each chunk that the library locates."""

@@ -12,7 +12,10 @@ use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
 
 use super::failure;
-use crate::error::{ErrorKind, Result};
+use super::renewing::Renewing;
+use super::service::Clients;
+use crate::alloc;
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::url::{Service, Url};
 
 /// How long things may take.
@@ -84,7 +87,26 @@ fn has_any(names: &[&str]) -> bool {
 ///
 /// # Errors
 /// Those of the settings in the environment, and of the URL.
-pub(super) fn connect<'u>(url: &Url<'u>, times: Times) -> Result<(Arc<dyn ObjectStore>, &'u str)> {
+pub(super) fn connect<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn ObjectStore>, &'u str)> {
+    let (store, path) = client(url, times, clients)?;
+    if url.service == Service::Http {
+        // It has no credentials.
+        return Ok((store, path));
+    }
+    let text = |text: &str| Ok::<_, Error>(alloc::text(text)?);
+    let (whole, authority, of_server) = (text(url.text)?, text(url.authority)?, text(url.path)?);
+    let (scheme, service, content) = (url.scheme.map(text).transpose()?, url.service, url.content);
+    let clients = clients.clone();
+    let make = move || {
+        let scheme = scheme.as_deref();
+        let url = Url { text: &whole, service, scheme, authority: &authority, path: &of_server, content };
+        client(&url, times, &clients).map(|(store, _)| store)
+    };
+    Ok((Arc::new(Renewing::new(store, Box::new(make))), path))
+}
+
+/// A client with the credentials that the environment leads to now.
+fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn ObjectStore>, &'u str)> {
     // Another part of the program may have chosen already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let failed = |error: object_store::Error| failure::failed("the storage cannot be used", &error);
@@ -96,10 +118,16 @@ pub(super) fn connect<'u>(url: &Url<'u>, times: Times) -> Result<(Arc<dyn Object
             }
             let server = format!("{}://{}", url.scheme.unwrap_or("https"), url.authority);
             let builder = HttpBuilder::new().with_url(server).with_client_options(options);
-            Ok((Arc::new(builder.with_retry(times.retries()).build().map_err(failed)?), url.path))
+            Ok((
+                Arc::new(
+                    builder.with_retry(times.retries()).with_http_connector(clients.clone()).build().map_err(failed)?,
+                ),
+                url.path,
+            ))
         }
         Service::S3 => {
-            let mut builder = AmazonS3Builder::from_env().with_retry(times.retries());
+            let mut builder =
+                AmazonS3Builder::from_env().with_retry(times.retries()).with_http_connector(clients.clone());
             for (key, name, value) in times.settings() {
                 if !has_any(&[&format!("AWS_{name}")]) {
                     builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
@@ -133,7 +161,8 @@ pub(super) fn connect<'u>(url: &Url<'u>, times: Times) -> Result<(Arc<dyn Object
             Ok((Arc::new(builder.build().map_err(failed)?), path))
         }
         Service::Google => {
-            let mut builder = GoogleCloudStorageBuilder::from_env().with_retry(times.retries());
+            let mut builder =
+                GoogleCloudStorageBuilder::from_env().with_retry(times.retries()).with_http_connector(clients.clone());
             for (key, name, value) in times.settings() {
                 if !has_any(&[&format!("GOOGLE_{name}")]) {
                     builder = builder.with_config(GoogleConfigKey::Client(key), value);
@@ -154,7 +183,8 @@ pub(super) fn connect<'u>(url: &Url<'u>, times: Times) -> Result<(Arc<dyn Object
             Ok((Arc::new(builder.build().map_err(failed)?), url.path))
         }
         Service::Azure => {
-            let mut builder = MicrosoftAzureBuilder::from_env().with_retry(times.retries());
+            let mut builder =
+                MicrosoftAzureBuilder::from_env().with_retry(times.retries()).with_http_connector(clients.clone());
             for (key, name, value) in times.settings() {
                 if !has_any(&[&format!("AZURE_{name}")]) {
                     builder = builder.with_config(AzureConfigKey::Client(key), value);

@@ -64,6 +64,21 @@ pub(super) fn of_store(error: &StoreError) -> Error {
     }
 }
 
+/// Whether the server may have answered that the credentials have expired.
+pub(super) fn has_expired(error: &StoreError) -> bool {
+    // S3 answers 400 or 403 with this word; an answer to HEAD has no words.
+    let is_said = |source: &dyn std::error::Error| {
+        let text = source.to_string();
+        let is_silent = || ["400 Bad Request: ", "403 Forbidden: "].iter().any(|status| text.ends_with(status));
+        text.contains("ExpiredToken") || is_silent()
+    };
+    match error {
+        StoreError::Unauthenticated { .. } => true,
+        StoreError::PermissionDenied { source, .. } | StoreError::Generic { source, .. } => is_said(&**source),
+        _ => false,
+    }
+}
+
 /// Whether the server has answered that there is nothing in this range.
 pub(super) fn is_out_of_range(error: &StoreError) -> bool {
     // The crate does not tell the number in another way.

@@ -4,7 +4,6 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::ptr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -15,11 +14,10 @@ use tokio::task::AbortHandle;
 use super::read::{Answer, Room, Source};
 use super::service::{Service, within};
 use crate::alloc;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
 use crate::object::byte_range::ByteRange;
 use crate::object::flight::ObjectRequest;
-use crate::status::{EIO, ENOOBJECT, NOERR};
 use crate::store::NOT_IN_FLIGHT;
 
 /// What becomes of a read; of a write nothing but an error counts.
@@ -42,11 +40,13 @@ unsafe impl Send for Asked {}
 /// The threads that have reads in flight, and how many.
 pub(super) struct Mailboxes(Lock<Vec<(ThreadId, Arc<Mailbox>, usize)>>);
 
-impl Mailboxes {
-    pub(super) fn new() -> Self {
+impl Default for Mailboxes {
+    fn default() -> Self {
         Mailboxes(Lock::new(Vec::new()))
     }
+}
 
+impl Mailboxes {
     /// This thread's, which has one read more in flight from now on.
     fn begin(&self) -> Result<Arc<Mailbox>> {
         let mut all = self.0.lock().ok_or(ErrorKind::Internal)?;
@@ -185,19 +185,7 @@ pub(super) unsafe fn wait(mailboxes: &Mailboxes) -> Result<*mut ObjectRequest> {
         drop(Box::from_raw((*request).handle.cast::<AbortHandle>()));
         &mut *request
     };
-    answer.handle = ptr::null_mut();
-    match outcome {
-        Ok(Some(Answer { nbytes, object_size, version })) => {
-            (answer.nbytes, answer.object_size, answer.version) = (nbytes, object_size, version.unwrap_or(0));
-            answer.status = NOERR as isize;
-        }
-        Ok(None) => answer.status = ENOOBJECT as isize,
-        Err(error) => {
-            answer.status = EIO as isize;
-            // If there is no memory for it, the status has to do.
-            answer.handle = alloc::try_box(error).map_or(ptr::null_mut(), |error| Box::into_raw(error).cast());
-        }
-    }
+    answer.set_outcome(outcome.map(|read| read.map(|read| read.in_flight())));
     Ok(request)
 }
 
@@ -208,17 +196,4 @@ pub(super) unsafe fn wait(mailboxes: &Mailboxes) -> Result<*mut ObjectRequest> {
 pub(super) unsafe fn cancel(request: *mut ObjectRequest) {
     // SAFETY: the request is in flight, so its handle is the one that `start` has made.
     unsafe { (*(*request).handle.cast::<AbortHandle>()).abort() };
-}
-
-/// Why a read has failed.
-///
-/// # Safety
-/// That of `Flight::take_error`.
-pub(super) unsafe fn take_error(request: *mut ObjectRequest) -> Option<Error> {
-    // SAFETY: the request was given back with the status of an error, so its handle is NULL or the box that `wait` has
-    // made, which is taken back once.
-    unsafe {
-        let handle = ptr::replace(&raw mut (*request).handle, ptr::null_mut());
-        (!handle.is_null()).then(|| *Box::from_raw(handle.cast::<Error>()))
-    }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //!   service.rs    the thread that asks
 //!   connect.rs    from a URL to a client
+//!   renewing.rs   a client whose credentials may expire
 //!   failure.rs    what servers answer, as errors
 //!   read.rs       one read of one object
 //!   in_flight.rs  many reads at the same time
@@ -16,6 +17,7 @@ mod connect;
 mod failure;
 mod in_flight;
 mod read;
+mod renewing;
 mod service;
 
 use std::ffi::CStr;
@@ -80,15 +82,11 @@ impl Network {
     /// Those of [`open`](Self::open).
     pub(crate) fn open_server<'u>(url: &Url<'u>) -> Result<(Self, &'u str)> {
         let mut name = "";
-        let network = Network::below(
-            url,
-            |path| {
-                name = path;
-                ""
-            },
-            None,
-        )?;
-        Ok((network, name))
+        let root = |path| {
+            name = path;
+            ""
+        };
+        Ok((Network::below(url, root, None)?, name))
     }
 
     /// The name of an object that a URL's path, or the end of one, stands for.
@@ -125,7 +123,7 @@ impl Network {
         pin: Option<Arc<OnceLock<read::Pin>>>,
     ) -> Result<Self> {
         let (times, service) = (Times::of_environment()?, Service::get()?);
-        let (store, path) = connect::connect(url, times)?;
+        let (store, path) = connect::connect(url, times, &service.clients)?;
         let root = root(path).trim_matches('/');
         let mut root = Network::object_name(url.service, root)?;
         check_prefix(&root)?;
@@ -136,7 +134,7 @@ impl Network {
         let source =
             Source { store, is_http, has_suffixes: url.service != Kind::Azure, patience: times.patience(), pin };
         let asking = ManuallyDrop::new((source, service));
-        Ok(Network { asking, root, times, is_http, mailboxes: Mailboxes::new() })
+        Ok(Network { asking, root, times, is_http, mailboxes: Mailboxes::default() })
     }
 
     fn source(&self) -> &Source {
@@ -396,6 +394,6 @@ unsafe impl Flight for Network {
 
     unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
         // SAFETY: the caller's promise is the same.
-        unsafe { in_flight::take_error(request) }
+        unsafe { ObjectRequest::take_error(request) }
     }
 }

@@ -14,6 +14,7 @@ use object_store::{
 use super::failure;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::byte_range::ByteRange;
+use crate::object::flight;
 use crate::open_object::ObjectState;
 
 /// How often a read is begun that breaks off, and after which pause. What the server answers with an error, or not at
@@ -60,6 +61,14 @@ pub(super) struct Answer {
     pub nbytes: usize,
     pub object_size: u64,
     pub version: Option<u64>,
+}
+
+impl Answer {
+    /// The same, of a read in flight.
+    pub(super) fn in_flight(self) -> flight::Answer {
+        let Answer { nbytes, object_size, version } = self;
+        flight::Answer { nbytes, object_size, version: version.map(u128::from), is_lasting: version.is_some() }
+    }
 }
 
 /// What a file was when it was read first.

@@ -3,10 +3,12 @@
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use object_store::ClientOptions;
+use object_store::client::{HttpClient, HttpConnector, ReqwestConnector};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -20,10 +22,29 @@ const FORKED: ErrorKind = ErrorKind::Argument(
 
 /// All requests of the process are made by one thread.
 pub(super) struct Service {
+    pub clients: Clients,
     process: u32,
     handle: Handle,
     /// What ends the thread, and the thread. Both are taken once.
     running: ManuallyDrop<(oneshot::Sender<()>, JoinHandle<()>)>,
+}
+
+/// The HTTP clients of all storages: one for those with the same options, so that they share its connections, and that
+/// the system's certificates are read once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clients(Arc<Mutex<Vec<(String, HttpClient)>>>);
+
+impl HttpConnector for Clients {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let options_text = format!("{options:?}");
+        if let Some((_, client)) = clients.iter().find(|(other, _)| *other == options_text) {
+            return Ok(client.clone());
+        }
+        let client = ReqwestConnector::default().connect(options)?;
+        clients.push((options_text, client.clone()));
+        Ok(client)
+    }
 }
 
 /// The one that runs, if there is one.
@@ -72,7 +93,8 @@ impl Service {
         let thread = std::thread::Builder::new().name("nczchunk-network".into()).spawn(move || {
             let _ = runtime.block_on(stopped);
         })?;
-        Ok(Service { process: std::process::id(), handle, running: ManuallyDrop::new((stop, thread)) })
+        let clients = Clients::default();
+        Ok(Service { clients, process: std::process::id(), handle, running: ManuallyDrop::new((stop, thread)) })
     }
 
     /// # Errors

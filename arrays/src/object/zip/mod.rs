@@ -3,6 +3,9 @@
 //! The file's directory is read once, in one request if it is short and else in two. The header before an entry's data
 //! is read together with the data, or by itself where these are long; from then on it is known where they begin.
 //!
+//! Where reads of the storage that the file is in are in flight, so are those of entries: the header with the data,
+//! unless these are far behind it, and all of a deflated entry.
+//!
 //! The records are decoded here and not by a crate, for those box their errors, also those of tries, in ways that end
 //! the process where memory is short, and do not find zip64 records behind bytes that precede the archive. In the tests
 //! `rawzip` is the judge.
@@ -13,6 +16,7 @@ mod index;
 mod records;
 mod writer;
 
+use std::ffi::CStr;
 use std::path::Path;
 
 use self::index::{EntryPosition, Index};
@@ -21,6 +25,8 @@ use self::records::{LOCAL, Method, Record};
 pub use self::writer::ZipWriter;
 use super::byte_range::ByteRange;
 use super::file::OneFile;
+use super::flight::{Answer, Flight, Limits, ObjectRequest};
+use super::relay::{Next, Part, Passed, Relay, Relays};
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use super::whole::filled;
 use crate::alloc::{self, Scratch};
@@ -36,6 +42,10 @@ const EXTRA: usize = 64;
 const PIECE: usize = 1 << 20;
 /// The most that is decoded at a time of what comes before the bytes that are asked for.
 const SKIPPED: usize = 32 << 10;
+/// The most of a deflated entry that is read in flight.
+const MOST_DEFLATED: u64 = 16 << 20;
+/// The version of all entries, for the file does not change.
+const VERSION: u128 = 1;
 /// What is said of deflated data that no decoder takes.
 const NOT_DEFLATED: &str = "the entry's deflated data is corrupt";
 
@@ -55,6 +65,22 @@ pub struct Zip<O> {
     index: Index,
     inflaters: Pool<Box<Inflater>>,
     scratches: Pool<Scratch>,
+    relay: Relay,
+}
+
+/// What has been read of the file before it is needed, from this position on.
+#[derive(Clone, Copy)]
+struct Ahead<'a>(u64, &'a [u8]);
+
+/// Nothing.
+const NOT_AHEAD: Ahead<'static> = Ahead(0, &[]);
+
+impl Ahead<'_> {
+    /// So many bytes at a position, if all of them are there.
+    fn get(&self, at: u64, len: usize) -> Option<&[u8]> {
+        let begin = usize::try_from(at.checked_sub(self.0)?).ok()?;
+        self.1.get(begin..begin.checked_add(len)?)
+    }
 }
 
 impl Zip<OneFile> {
@@ -98,19 +124,24 @@ impl<O: ObjectStore> Zip<O> {
         };
         let index = Index::new(directory, &said)?;
         let name = alloc::text(name)?;
-        Ok(Zip { objects, name, base: said.base, index, inflaters: Pool::new(), scratches: Pool::new() })
+        let (inflaters, scratches, relay) = (Pool::new(), Pool::new(), Relay::new());
+        Ok(Zip { objects, name, base: said.base, index, inflaters, scratches, relay })
     }
 
     /// Reads from the file at an offset into an empty buffer.
-    fn fill(&self, at: u64, buffer: &mut Buffer<'_>) -> Result<()> {
+    fn fill(&self, at: u64, buffer: &mut Buffer<'_>, ahead: Ahead<'_>) -> Result<()> {
+        if let Some(bytes) = ahead.get(at, buffer.capacity()) {
+            buffer.write(bytes);
+            return Ok(());
+        }
         let len = self.objects.read(&self.name, ByteRange::At(at), buffer)?;
         len.map(drop).ok_or_else(|| ErrorKind::NotFound("zip file").into())
     }
 
     /// Reads from the file at an offset: this many bytes, or fewer at its end.
-    fn load<'s>(&self, at: u64, len: usize, scratch: &'s mut Scratch) -> Result<&'s [u8]> {
+    fn load<'s>(&self, at: u64, len: usize, scratch: &'s mut Scratch, ahead: Ahead<'s>) -> Result<&'s [u8]> {
         let mut buffer = Buffer::new(scratch.room(len)?);
-        self.fill(at, &mut buffer)?;
+        self.fill(at, &mut buffer, ahead)?;
         let len = buffer.filled().len();
         // SAFETY: the buffer over this memory says that so many bytes have been written.
         Ok(unsafe { scratch.filled(len) })
@@ -122,12 +153,13 @@ impl<O: ObjectStore> Zip<O> {
     }
 
     /// Where an entry's data begin in the file. The header is read unless that is known.
-    fn data(&self, entry: &EntryPosition, record: &Record<'_>, scratch: &mut Scratch) -> Result<u64> {
+    fn data(&self, entry: &EntryPosition, record: &Record<'_>, scratch: &mut Scratch, ahead: Ahead<'_>) -> Result<u64> {
         let header = self.header(record)?;
         let len = match entry.header_len() {
             Some(len) => len,
             None => {
-                let len = records::local_len(self.load(header, LOCAL + record.name.len(), scratch)?, record.name)?;
+                let len =
+                    records::local_len(self.load(header, LOCAL + record.name.len(), scratch, ahead)?, record.name)?;
                 entry.set_header_len(len);
                 len
             }
@@ -143,14 +175,15 @@ impl<O: ObjectStore> Zip<O> {
         offset: u64,
         len: usize,
         scratch: &'s mut Scratch,
+        ahead: Ahead<'s>,
     ) -> Result<&'s [u8]> {
         if entry.header_len().is_some() {
-            let at = self.data(entry, record, scratch)?.checked_add(offset).ok_or_else(beyond)?;
-            return self.load(at, len, scratch);
+            let at = self.data(entry, record, scratch, ahead)?.checked_add(offset).ok_or_else(beyond)?;
+            return self.load(at, len, scratch, ahead);
         }
         let offset = usize::try_from(offset).map_err(|_| ErrorKind::OutOfMemory)?;
         let before = LOCAL + record.name.len() + EXTRA + offset;
-        let bytes = self.load(self.header(record)?, before.saturating_add(len), scratch)?;
+        let bytes = self.load(self.header(record)?, before.saturating_add(len), scratch, ahead)?;
         let header_len = records::local_len(bytes, record.name)?;
         entry.set_header_len(header_len);
         let data = bytes.get(header_len as usize + offset..).unwrap_or_default();
@@ -165,18 +198,22 @@ impl<O: ObjectStore> Zip<O> {
         offset: u64,
         wanted: usize,
         buffer: &mut Buffer<'_>,
+        ahead: Ahead<'_>,
     ) -> Result<()> {
         let mut scratch = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         // To copy bytes costs a fraction of what it costs to read them.
         let gap = self.objects.gap().min(PIECE);
         if entry.header_len().is_none() && offset <= gap as u64 && wanted <= 4 * gap {
-            buffer.write(self.data_with_header((entry, record), offset, wanted, &mut scratch)?);
+            buffer.write(self.data_with_header((entry, record), offset, wanted, &mut scratch, ahead)?);
         }
         let filled = buffer.filled().len();
         if filled < wanted {
-            let at = self.data(entry, record, &mut scratch)?.checked_add(offset + filled as u64).ok_or_else(beyond)?;
+            let at = self
+                .data(entry, record, &mut scratch, ahead)?
+                .checked_add(offset + filled as u64)
+                .ok_or_else(beyond)?;
             let mut rest = buffer.rest_up_to(wanted - filled);
-            self.fill(at, &mut rest)?;
+            self.fill(at, &mut rest, ahead)?;
             if rest.filled().len() < wanted - filled {
                 return Err(beyond());
             }
@@ -195,6 +232,7 @@ impl<O: ObjectStore> Zip<O> {
         offset: u64,
         wanted: usize,
         buffer: &mut Buffer<'_>,
+        ahead: Ahead<'_>,
     ) -> Result<u32> {
         let mut scratch = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         let mut skipped = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
@@ -210,7 +248,7 @@ impl<O: ObjectStore> Zip<O> {
             // At most `PIECE`.
             let len = (record.stored - taken).min(piece) as usize;
             let is_header_known = entry.header_len().is_some();
-            let mut input = self.data_with_header((entry, record), taken, len, &mut scratch)?;
+            let mut input = self.data_with_header((entry, record), taken, len, &mut scratch, ahead)?;
             if input.is_empty() {
                 if !is_header_known {
                     continue;
@@ -263,6 +301,7 @@ impl<O: ObjectStore> Zip<O> {
         record: &Record<'_>,
         begin: ByteRange,
         buffer: &mut Buffer<'_>,
+        ahead: Ahead<'_>,
     ) -> Result<()> {
         let method = record.method()?;
         let offset = begin.offset(record.len);
@@ -271,10 +310,10 @@ impl<O: ObjectStore> Zip<O> {
         let crc = match method {
             _ if wanted == 0 => 0,
             Method::Stored => {
-                self.read_stored(entry, record, offset, wanted, buffer)?;
+                self.read_stored(entry, record, offset, wanted, buffer, ahead)?;
                 if is_all { crc32(buffer.filled()) } else { 0 }
             }
-            Method::Deflated => self.read_deflated(entry, record, offset, wanted, buffer)?,
+            Method::Deflated => self.read_deflated(entry, record, offset, wanted, buffer, ahead)?,
         };
         if is_all { check_crc(entry, record, crc) } else { Ok(()) }
     }
@@ -289,7 +328,7 @@ impl<O: ObjectStore> Zip<O> {
                 while at < record.len {
                     let len = (record.len - at).min(PIECE as u64) as usize;
                     let mut piece = Buffer::new(memory.room(len)?);
-                    self.read_stored(entry, record, at, len, &mut piece)?;
+                    self.read_stored(entry, record, at, len, &mut piece, NOT_AHEAD)?;
                     crc = crc32_of_more(crc, piece.filled());
                     at += len as u64;
                 }
@@ -297,7 +336,8 @@ impl<O: ObjectStore> Zip<O> {
             }
             // What comes before the last byte is decoded for it.
             Method::Deflated => {
-                self.read_deflated(entry, record, record.len - 1, 1, &mut Buffer::new(memory.room(1)?))?
+                let mut last = Buffer::new(memory.room(1)?);
+                self.read_deflated(entry, record, record.len - 1, 1, &mut last, NOT_AHEAD)?
             }
         };
         check_crc(entry, record, crc)
@@ -333,14 +373,14 @@ impl<O: ObjectStore> ObjectStore for Zip<O> {
         let mut read = || {
             check_name(name)?;
             let Some((entry, record)) = self.index.find(name)? else { return Ok(None) };
-            self.read_entry(entry, &record, begin, buffer)?;
+            self.read_entry(entry, &record, begin, buffer, NOT_AHEAD)?;
             Ok(Some(record.len))
         };
         read().map_err(|error: Error| error.in_object(name))
     }
 
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        Ok(self.read(name, begin, buffer)?.map(|len| (len, Some(0))))
+        Ok(self.read(name, begin, buffer)?.map(|len| (len, Some(VERSION))))
     }
 
     fn versions(&self) -> Versions {
@@ -373,6 +413,176 @@ impl<O: ObjectStore> ObjectStore for Zip<O> {
 
     fn gap(&self) -> usize {
         self.objects.gap()
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        self.objects.flight().map(|_| self as &dyn Flight)
+    }
+}
+
+/// A read of an entry that was passed on.
+pub(in crate::object) struct Reading {
+    begin: ByteRange,
+    room: (*mut u8, usize),
+    /// Where what is read of the file begins.
+    at: u64,
+    /// Whether it is the header alone, which tells where the data are.
+    is_header: bool,
+}
+
+impl<O: ObjectStore> Zip<O> {
+    /// What is read of the file for an entry first, from where on and how many bytes, and whether that is its header
+    /// alone; `None` for what is better read at once, or needs no bytes.
+    fn first(
+        &self,
+        entry: &EntryPosition,
+        record: &Record<'_>,
+        begin: ByteRange,
+        size: usize,
+    ) -> Result<Option<First>> {
+        let (header, offset) = (self.header(record)?, begin.offset(record.len));
+        let wanted = usize::try_from(record.len - offset).unwrap_or(usize::MAX).min(size);
+        if wanted == 0 {
+            return Ok(None);
+        }
+        let (skipped, len) = match record.method()? {
+            Method::Stored => (offset, wanted as u64),
+            Method::Deflated if record.stored > MOST_DEFLATED => return Ok(None),
+            Method::Deflated => (0, record.stored),
+        };
+        let (at, len, is_header) = match entry.header_len() {
+            Some(before) => (header.checked_add(u64::from(before)), len, false),
+            None => {
+                let before = (LOCAL + record.name.len()) as u64;
+                let is_near = skipped <= self.objects.gap() as u64;
+                (Some(header), if is_near { before + EXTRA as u64 + skipped + len } else { before }, !is_near)
+            }
+        };
+        let skipped = if entry.header_len().is_some() { skipped } else { 0 };
+        let at = at.and_then(|at| at.checked_add(skipped)).ok_or_else(beyond)?;
+        Ok(Some(First { at, len: usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?, is_header }))
+    }
+}
+
+/// What is read of the file first.
+struct First {
+    at: u64,
+    len: usize,
+    is_header: bool,
+}
+
+// SAFETY: `wait` gives back what `Relay` says has ended; `read_entry` tells how many bytes it has written.
+unsafe impl<O: ObjectStore> Flight for Zip<O> {
+    fn limits(&self) -> Limits {
+        let limits = self.objects.flight().map_or_else(Limits::default, Flight::limits);
+        // What is read of the file is in memory beside what the caller has for the entry.
+        Limits { bytes: limits.bytes.map(|bytes| bytes / 2), ..limits }
+    }
+
+    unsafe fn start(&self, outer: *mut ObjectRequest) -> Result<bool> {
+        // SAFETY: the request and its name are valid until it is given back.
+        let (name, begin, room) = unsafe {
+            let ObjectRequest { name, offset, from_end, buffer, size, .. } = *outer;
+            let begin = if from_end == 1 { ByteRange::BeforeEnd(offset) } else { ByteRange::At(offset) };
+            (CStr::from_ptr(name).to_str().map_err(|_| ErrorKind::Internal)?, begin, (buffer.cast(), size))
+        };
+        check_name(name)?;
+        let Some((entry, record)) = self.index.find(name)? else { return Ok(false) };
+        let flight = self.objects.flight().ok_or(ErrorKind::Internal)?;
+        if let Some(First { at, len, is_header }) = self.first(entry, &record, begin, room.1)? {
+            let part = Part { name: &self.name, begin: ByteRange::At(at), buffer: std::ptr::null_mut(), size: len };
+            // SAFETY: the caller's promise; the bytes go to memory of the relay's.
+            let is_there = unsafe { Relay::pass(flight, outer, &part, Reading { begin, room, at, is_header }) }?;
+            return if is_there { Ok(true) } else { Err(ErrorKind::NotFound("zip file").into()) };
+        }
+        // SAFETY: there is room for so many bytes, which nobody else uses.
+        let mut buffer = Buffer::new(unsafe { alloc::room_at(room.0, room.1) });
+        let outcome = self.answer((entry, &record), begin, &mut buffer, NOT_AHEAD);
+        self.relay.end(outer, outcome.map(Some)).map(|()| true)
+    }
+
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+        // SAFETY: the caller's promise.
+        unsafe { self.relay.wait(self, self.objects.flight().ok_or(ErrorKind::Internal)?) }
+    }
+
+    unsafe fn cancel(&self, request: *mut ObjectRequest) {
+        // SAFETY: the caller's promise.
+        unsafe { Relay::cancel(self, request) };
+    }
+
+    unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
+        // SAFETY: the caller's promise.
+        unsafe { ObjectRequest::take_error(request) }
+    }
+}
+
+impl<O: ObjectStore> Zip<O> {
+    /// Reads an entry, and tells what has been read of it.
+    fn answer(
+        &self,
+        (entry, record): (&EntryPosition, &Record<'_>),
+        begin: ByteRange,
+        buffer: &mut Buffer<'_>,
+        ahead: Ahead<'_>,
+    ) -> Result<Answer> {
+        self.read_entry(entry, record, begin, buffer, ahead)?;
+        let (nbytes, object_size) = (buffer.filled().len(), record.len);
+        Ok(Answer { nbytes, object_size, version: Some(VERSION), is_lasting: true })
+    }
+
+    /// What becomes of a read in flight when a part of the file is there.
+    ///
+    /// # Safety
+    /// The request is this thread's, and its memory is used by nobody else.
+    unsafe fn arrived(
+        &self,
+        passed: &mut Passed<Reading>,
+        outer: *mut ObjectRequest,
+        answer: Result<Option<Answer>>,
+    ) -> Result<Next<'_>> {
+        let answer = answer?.ok_or(ErrorKind::NotFound("zip file"))?;
+        // SAFETY: the name is valid until the request is given back.
+        let name = unsafe { CStr::from_ptr((*outer).name) }.to_str().map_err(|_| ErrorKind::Internal)?;
+        let (entry, record) = self.index.find(name)?.ok_or(ErrorKind::Internal)?;
+        let Reading { begin, room, at, is_header } = passed.own;
+        if is_header {
+            entry.set_header_len(records::local_len(passed.bytes(answer), record.name)?);
+            let First { at, len, .. } = self.first(entry, &record, begin, room.1)?.ok_or(ErrorKind::Internal)?;
+            (passed.own.at, passed.own.is_header) = (at, false);
+            return Ok(Next::Pass(Part {
+                name: &self.name,
+                begin: ByteRange::At(at),
+                buffer: std::ptr::null_mut(),
+                size: len,
+            }));
+        }
+        let bytes = passed.bytes(answer);
+        if entry.header_len().is_none() {
+            entry.set_header_len(records::local_len(bytes, record.name)?);
+        }
+        // SAFETY: there is room for so many bytes, which nobody else uses.
+        let mut buffer = Buffer::new(unsafe { alloc::room_at(room.0, room.1) });
+        let outcome = self.answer((entry, &record), begin, &mut buffer, Ahead(at, bytes));
+        Ok(Next::Ended(outcome.map(Some)))
+    }
+}
+
+impl<O: ObjectStore> Relays for Zip<O> {
+    type Own = Reading;
+
+    fn to(&self, _: &Reading) -> Result<&dyn Flight> {
+        Ok(self.objects.flight().ok_or(ErrorKind::Internal)?)
+    }
+
+    unsafe fn next(
+        &self,
+        passed: &mut Passed<Reading>,
+        outer: *mut ObjectRequest,
+        answer: Result<Option<Answer>>,
+    ) -> Next<'_> {
+        // SAFETY: the caller's promise.
+        unsafe { self.arrived(passed, outer, answer) }.unwrap_or_else(|error| Next::Ended(Err(error)))
     }
 }
 

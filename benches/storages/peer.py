@@ -1,0 +1,83 @@
+"""One library reads one row from a server, in a process of its own.
+
+    peer.py LIBRARY ROW URL REPETITIONS
+
+Prints for each repetition the seconds, those of processors, and what the server has counted: requests, bytes, the most
+at the same time. The last line is a sum of what was read, which the caller compares. Each repetition opens the array
+anew. Before them the client is used once, so that what is loaded and started once is not measured.
+"""
+
+import sys
+import time
+import urllib.request
+
+import numpy
+
+import data
+
+library, row, url, repetitions = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+
+
+def counts():
+    return [int(word) for word in urllib.request.urlopen(f"{url}/-/counts").read().split()]
+
+
+def zarr_store(kind):
+    """The whole server, so that its connections are kept."""
+    import zarr
+    if kind == "fsspec":
+        return zarr.storage.FsspecStore.from_url(url, read_only=True)
+    import obstore.store
+    client = obstore.store.HTTPStore.from_url(url, client_options={"allow_http": True})
+    return zarr.storage.ObjectStore(client, read_only=True)
+
+
+def reader():
+    """Functions that read a selection of an array, and the lengths of all arrays of a group."""
+    if library == "nczchunk":
+        import nczchunk
+        # As long as an array is open, its connections are kept.
+        global kept
+        kept = nczchunk.open(f"{url}/plain.zarr")
+
+        def shapes(name):
+            return [tuple(node.shape) for node in nczchunk.list_nodes(f"{url}/{name}") if not node.is_group]
+
+        return lambda name, index: nczchunk.open(f"{url}/{name}")[index], shapes
+    if library == "tensorstore":
+        import tensorstore
+
+        def opened(name):
+            spec = {"driver": "zarr3", "kvstore": f"{url}/{name}/"}
+            return tensorstore.open(spec, read=True, open=True)
+
+        def group(name):
+            # It does not know consolidated metadata: each array is opened, all at the same time.
+            every = [opened(f"{name}/v{i:03}") for i in range(data.NUM_ARRAYS)]
+            return [tuple(array.result().shape) for array in every]
+
+        return lambda name, index: opened(name).result()[index].read().result(), group
+    import zarr
+    if library == "zarrs-python":
+        zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"})
+    store = zarr_store("fsspec" if library == "zarr-python, fsspec" else "obstore")
+
+    def group(name):
+        opened = zarr.open_group(store, path=name, mode="r", use_consolidated=True)
+        return [array.shape for _, array in sorted(opened.arrays())]
+
+    return lambda name, index: zarr.open_array(store, path=name, mode="r")[index], group
+
+
+read, shapes = reader()
+name, index = data.ROWS[row]
+read("plain.zarr", (0, 0, 0))
+total = 0
+for _ in range(repetitions):
+    counts()
+    begin, worked = time.perf_counter(), time.process_time()
+    found = shapes("group.zarr") if name is None else read(f"{name}.zarr", index)
+    seconds = time.perf_counter() - begin
+    print(seconds, time.process_time() - worked, *counts())
+    total = len(found) * 1000 + sum(shape[0] for shape in found) if name is None else numpy.sum(found, dtype="f8")
+print(total)
