@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn chunks_are_counted_as_if_every_start_were_tried() {
-        for len in 1..25 {
+        for len in 1..if cfg!(miri) { 6 } else { 25 } {
             for count in 1..=len {
                 for chunk in 1..30 {
                     let (found, expected) = (touched(len, count, chunk), counted(len, count, chunk));
@@ -315,6 +315,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "it takes too long")]
     fn a_single_pattern_gets_chunks_of_its_own() {
         let dimlens = [365, 720, 1440];
         let costs = Costs { chunk_bytes: (1, 1 << 30), latency: 1e-2, ..Costs::default() };
@@ -331,6 +332,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "it takes too long")]
     fn advice_is_no_worse_than_the_defaults() {
         let dimlens = [8760, 361, 576];
         for weight in [0.05, 0.5, 0.95] {
@@ -350,6 +352,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "it takes too long")]
     fn what_cannot_be_advised_is_refused() {
         let costs = Costs::default();
         let mut chunklens = [7, 7];

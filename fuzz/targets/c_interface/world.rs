@@ -714,7 +714,8 @@ impl World {
             }
             options.uncompressed = usize::from(optional(3));
             (options.format, options.endian) = (input.between(0, 4), input.between(0, 3));
-            options.temporary = if optional(4) { input.choice(&self.storages) } else { ptr::null() };
+            let temporary = input.choice(&self.storages);
+            options.temporary = if optional(4) { temporary.cast_const() } else { ptr::null() };
             let mut report: nczchunk_rechunk_report = std::mem::zeroed();
             report.struct_size = if optional(5) { size_of::<nczchunk_rechunk_report>() } else { 0 };
             let report = or_null_mut(input, &raw mut report);
@@ -977,7 +978,16 @@ impl World {
                     let costs = or_null(input, &raw const costs);
                     let (num, mut seconds) = (input.between(0, 1), 0.0);
                     check(nczchunk_advise(
-                        rank, lens, size, num, lens, weights.as_ptr(), costs, chunks, &raw mut seconds, context,
+                        rank,
+                        lens,
+                        size,
+                        num,
+                        lens,
+                        weights.as_ptr(),
+                        costs,
+                        chunks,
+                        &raw mut seconds,
+                        context,
                     ));
                     let mut cost = nczchunk_advise_cost_of_read { requests: 0.0, bytes: 0.0, seconds: 0.0 };
                     check(nczchunk_advise_cost(rank, lens, size, lens, lens, costs, &raw mut cost, context));
