@@ -450,7 +450,7 @@ mod tests {
             })
             .unwrap();
         assert_eq!(found, [(vec![2, 0], "/0/a/c/2/0".to_owned(), true), (vec![3, 0], "/2/a/c/0/0".to_owned(), true)]);
-        assert_eq!(array.stored_chunk_len(&[7, 1]).unwrap().is_some(), true);
+        assert!(array.stored_chunk_len(&[7, 1]).unwrap().is_some());
         assert!(array.stored_chunk_len(&[8, 1]).is_err());
         let nodes = crate::list(&all, "", true).unwrap();
         let told: Vec<_> = nodes.iter().map(|node| (node.name(), node.shape(), node.format())).collect();

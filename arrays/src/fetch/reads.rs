@@ -9,7 +9,7 @@ use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
-use crate::object::{self, Answer, BYTES_TO_WRITE, ByteRange, Limits, ObjectStore, RequestsInFlight, Storage};
+use crate::object::{self, Answer, BYTES_TO_WRITE, ByteRange, Limits, RequestsInFlight, Route, Storage};
 use crate::open_object::{Found, NamedObject, Opening};
 use crate::shared::Shared;
 use crate::store::Sharing;
@@ -198,7 +198,7 @@ impl<'f> Routed<'f> {
         begin: ByteRange,
         room: (*mut u8, usize),
     ) -> Result<Option<Read>, (Read, Error)> {
-        let (store, name, part, is_due) = match self.route(name) {
+        let Route { store, name, part, is_due } = match self.route(name) {
             Ok(route) => route,
             Err(error) => return Err((read, error)),
         };
@@ -266,18 +266,17 @@ impl<'f> Routed<'f> {
         }
     }
 
-    /// The storage that an object is in, its name there, which part of it is meant, and whether it has to be there.
-    fn route(&self, name: &str) -> Result<(&'f dyn ObjectStore, String, Option<(u64, u64)>, bool)> {
+    /// Where an object is in the end.
+    fn route(&self, name: &str) -> Result<Route<'f>> {
         let storage: &'f Storage = self.storage;
-        let (mut store, mut name): (&'f dyn ObjectStore, _) = (&**storage, alloc::text(name)?);
-        let (mut part, mut is_due) = (None, false);
-        while let Some(route) = store.route(&name)? {
-            if part.is_some() && route.part.is_some() {
+        let mut whole = Route { store: &**storage, name: alloc::text(name)?, part: None, is_due: false };
+        while let Some(route) = whole.store.route(&whole.name)? {
+            if whole.part.is_some() && route.part.is_some() {
                 return Err(ErrorKind::Internal.into());
             }
-            (store, name, part, is_due) = (route.store, route.name, part.or(route.part), is_due || route.is_due);
+            whole = Route { part: whole.part.or(route.part), is_due: whole.is_due || route.is_due, ..route };
         }
-        Ok((store, name, part, is_due))
+        Ok(whole)
     }
 
     fn wait(&mut self) -> Result<(Read, Result<Option<Answer>>)> {
