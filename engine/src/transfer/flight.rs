@@ -70,9 +70,9 @@ impl<'a> Job<'a> {
         counted: Option<&'a Lock<ReadCost>>,
     ) -> Result<Self> {
         let access = plan.access();
-        // With latency a shard is one thread's, so that neighbours are read at once, if there is one for each.
+        // With latency a shard is one thread's, so that neighbours are read at once.
         let has_latency = reader.has_latency();
-        let is_by_shards = || !has_latency || Shards::are_many(plan, workers);
+        let is_by_shards = || !has_latency || Shards::are_there(plan);
         let shards = match chunks == (0..plan.num_chunks()) && reader.reads_many() && data.is_none() && is_by_shards() {
             true => Some(Shards::new(plan, if has_latency { 1 } else { workers })?),
             false => None,
