@@ -138,8 +138,8 @@ def client_of(address):
 
 
 def as_google(address, env, directory):
-    """Google's XML interface is that of S3 with other headers: what zarr-python writes there is read by gs://. moto does
-    not take writes without S3's signature, and knows no conditions of Google's."""
+    """Google's XML interface is that of S3 with other headers: what zarr-python writes there is read by gs://. moto
+    does not take writes without S3's signature, and knows no conditions of Google's."""
     key = {"gcs_base_url": address, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
     google = {name: value for name, value in env.items() if not name.startswith("AWS_")}
     google.update(GOOGLE_SERVICE_ACCOUNT_KEY=json.dumps(key), GOOGLE_ALLOW_HTTP="true")
