@@ -171,7 +171,7 @@ fn storages_share_connections() {
     assert_eq!(server.connections(), 1);
 }
 
-/// All of a shard is read at once by one thread of several, where there is a shard for each.
+/// All of a shard is read at once by one thread of several.
 #[test]
 fn threads_do_not_divide_shards() {
     let _alone = alone();
@@ -184,6 +184,10 @@ fn threads_do_not_divide_shards() {
     plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut out, options).unwrap();
     assert!(out == values().iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>());
     assert_eq!(server.log().len(), 8);
+    // A part of one.
+    let plan = Plan::new(array.variable(), &Hyperslab::new(&[1, 1], &[30, 30]), Access::Read).unwrap();
+    plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut out[..plan.selected_bytes()], options).unwrap();
+    assert!(server.log().len() <= 2);
 }
 
 /// Of a shard its index is read, and then all chunks that are near each other at once.

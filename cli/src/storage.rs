@@ -1,6 +1,6 @@
 //! What is stored of an array: its chunks, one after another.
 
-use nczchunk::{Access, Array, ChunkState, Dimension, Hyperslab, Plan, Projection};
+use nczchunk::{Access, Array, ChunkState, Dimension, Hyperslab};
 
 use crate::failure::Result;
 use crate::json::Json;
@@ -113,13 +113,6 @@ impl Candidates {
             (begin, begin.saturating_add(ratio).min(num_chunks))
         })
     }
-}
-
-/// The projections of the i-th chunk of a plan.
-pub fn projections(plan: &Plan<'_>, i: usize) -> Result<Vec<Projection>> {
-    let mut projections = vec![Projection::default(); plan.rank()];
-    plan.chunk(i, &mut projections)?;
-    Ok(projections)
 }
 
 /// What is stored of all chunks of an array. Each that may be there is asked for how long it is.

@@ -9,6 +9,7 @@ use super::prepared::Prepared;
 use super::progress::{ProgressFunction, Tracker};
 use super::queue::Queue;
 use super::read::Reading;
+use super::shards::Shards;
 use super::walk::Walk;
 use super::write::Writing;
 use super::{flight, team};
@@ -121,7 +122,7 @@ impl<'a> Transfer<'a> {
     /// Reads from a store that is asked for many chunks together.
     fn read_in_flight(&self, reader: &dyn InFlight, out: &Destination<'_>, done: &mut usize) -> Result<()> {
         let useful = match reader.has_latency() {
-            true => self.chunks.len().div_ceil(CHUNKS_PER_WORKER),
+            true => Shards::threads(self.plan, self.chunks.len().div_ceil(CHUNKS_PER_WORKER)),
             false => 1 + self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
         };
         self.run_in_flight(reader, self.max_workers().min(useful).max(1), None, out, done)

@@ -73,9 +73,9 @@ impl<'a> Job<'a> {
     ) -> Result<Self> {
         let reader = store.filler().ok_or(ErrorKind::Internal)?;
         let access = plan.access();
-        // With latency a shard is one thread's, so that neighbours are read at once, if there is one for each.
+        // With latency a shard is one thread's, so that neighbours are read at once.
         let has_latency = in_flight.has_latency();
-        let is_by_shards = || !has_latency || Shards::are_many(plan, workers);
+        let is_by_shards = || !has_latency || Shards::are_there(plan);
         let shards = match chunks == (0..plan.num_chunks()) && data.is_none() && is_by_shards() {
             true => Some(Shards::new(plan, if has_latency { 1 } else { workers })?),
             false => None,

@@ -44,10 +44,14 @@ impl<'p> Shards<'p> {
         Ok(Shards { plan, most, next: Mutex::new(next) })
     }
 
-    /// Whether there are shards of several chunks, and a plan touches at least so many.
-    pub(super) fn are_many(plan: &Plan<'_>, most: usize) -> bool {
-        let is_sharded = (0..plan.rank()).any(|d| plan.variable().write_ratio(d).is_some_and(|ratio| ratio > 1));
-        is_sharded && count(plan, most) >= most
+    /// Whether there are shards of several chunks.
+    pub(super) fn are_there(plan: &Plan<'_>) -> bool {
+        (0..plan.rank()).any(|d| plan.variable().write_ratio(d).is_some_and(|ratio| ratio > 1))
+    }
+
+    /// How many threads there is use for, of so many, where a shard is one thread's.
+    pub(super) fn threads(plan: &Plan<'_>, most: usize) -> usize {
+        if Shards::are_there(plan) { count(plan, most).clamp(1, most.max(1)) } else { most }
     }
 
     /// How many shards have to stay open until all are read, because threads divide them.
