@@ -20,8 +20,8 @@ from .storage import concat
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
-           "ReadCost", "RechunkReport", "advise", "concat", "create", "create_group", "errors", "has_codec", "list_nodes",
-           "open", "open_group", "rechunk", "rechunk_plan", "write_references"]
+           "ReadCost", "RechunkReport", "advise", "concat", "create", "create_group", "errors", "has_codec",
+           "list_nodes", "open", "open_group", "rechunk", "rechunk_plan", "write_references"]
 
 
 def has_codec(name: str) -> bool:
