@@ -250,6 +250,9 @@ static int found(void *user, const nczchunk_node *node)
     status = find_group(dataset, node->name, strlen(node->name), &group);
     if (!status && node->status) status = leave_out(dataset, &dataset->groups[group], "the group", node->message);
     else if (!status) status = keep_attributes(dataset, &dataset->groups[group].atts, node);
+    if (!status)
+        dataset->groups[group].defines_dims = strcmp(node->format, "netCDF classic") == 0 ||
+                                              strcmp(node->format, "HDF5") == 0 || strcmp(node->format, "NCZarr") == 0;
     return dataset->status = status;
 }
 
@@ -330,6 +333,37 @@ static int phony_dim(Dataset *dataset, const Var *var, size_t d)
     status = add_dim(dataset, name, var->shape[d], (int)var->unlimited[d], var->group, &var->dimids[d]);
     if (!status) dataset->dims[var->dimids[d]].is_phony = 1;
     return status;
+}
+
+typedef struct Defining {
+    Dataset *dataset;
+    int group;
+} Defining;
+
+static int defined(void *user, const nczchunk_dimension *dim)
+{
+    const Defining *in = user;
+    int dimid;
+
+    if (dim_in(in->dataset, in->group, dim->name)) return NC_NOERR;
+    return add_dim(in->dataset, keep_text(in->dataset, dim->name, strlen(dim->name)), dim->len,
+                   (int)dim->is_unlimited, in->group, &dimid);
+}
+
+/* The dimensions that groups define, whether a variable has them or not. */
+static int find_defined_dims(Dataset *dataset)
+{
+    for (size_t g = 0; g < dataset->ngroups; g++) {
+        const Group *group = &dataset->groups[g];
+        Defining in = {dataset, (int)g};
+
+        if (group->defines_dims) {
+            const int status =
+                nczchunk_group_dimensions(dataset->storage, group->path, defined, &in, dataset->context);
+            if (status == NC_ENOMEM || status == NC_EMAXDIMS) return status;
+        }
+    }
+    return NC_NOERR;
 }
 
 /* The dimensions of all variables: those of a group before those of the groups in it. */
@@ -543,6 +577,7 @@ int nczc_dataset_open(const char *path, int mode, size_t threads, Dataset **open
     if (!status) status = add_group(dataset, "", 0, &root);
     if (!status) status = nczchunk_list_in(dataset->storage, NULL, 1, found, dataset, dataset->context);
     if (dataset->status) status = dataset->status;
+    if (!status) status = find_defined_dims(dataset);
     if (!status) status = find_dims(dataset, 1);
     if (!status) status = find_dims(dataset, 0);
     if (status) {

@@ -54,6 +54,7 @@ typedef struct Group {
     Attributes atts;
     int *vars;
     size_t nvars;
+    int defines_dims; /* whether its format has dimensions beside those of variables */
 } Group;
 
 typedef struct Dataset {

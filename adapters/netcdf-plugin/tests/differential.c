@@ -94,6 +94,7 @@ static void write_dataset(const char *path, int is_nczarr)
     OK(nc_def_dim(ncid, "time", is_nczarr ? (size_t)TIME : NC_UNLIMITED, &dims[0]));
     OK(nc_def_dim(ncid, "y", Y, &dims[1]));
     OK(nc_def_dim(ncid, "x", X, &dims[2]));
+    OK(nc_def_dim(ncid, "unused", 9, &own[0])); /* which no variable has */
     put_attributes(ncid, NC_GLOBAL, !is_nczarr);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         OK(nc_def_var(ncid, numbers[i].name, numbers[i].type, 3, dims, &varid));
