@@ -54,6 +54,7 @@ pub(crate) mod paths;
 mod positioned;
 mod prefixed;
 mod references;
+#[cfg(feature = "zip")]
 mod relay;
 mod requests_in_flight;
 mod retry_eintr;

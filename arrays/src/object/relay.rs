@@ -45,7 +45,6 @@ pub(super) struct Passed<T> {
 pub(super) enum Next<'n> {
     Ended(Result<Option<Answer>>),
     /// This is read for it as well.
-    #[cfg_attr(not(feature = "zip"), allow(dead_code))]
     Pass(Part<'n>),
 }
 
@@ -80,7 +79,6 @@ pub(super) struct Relay(Lock<Vec<Ended>>);
 
 impl<T> Passed<T> {
     /// What came, where it went to memory of the relay's.
-    #[cfg_attr(not(feature = "zip"), allow(dead_code))]
     pub(super) fn bytes(&self, answer: Answer) -> &[u8] {
         // SAFETY: the answer was checked: so many bytes have been written to the memory of this size.
         if self.is_own { unsafe { self.memory.filled(answer.nbytes) } } else { &[] }
