@@ -298,7 +298,7 @@ mod tests {
     fn planned(shape: &[usize], source: &[usize], target: &[usize], most: usize) -> Option<usize> {
         let fits = |lens: &[usize]| lens.iter().product::<usize>() <= most;
         // So large that reads alone count.
-        let boxes = one_pass(&axes(shape, source, target), 1 << 50, &fits)?;
+        let boxes = one_pass(&axes(shape, source, target), 1 << (usize::BITS - 14), &fits)?;
         assert!(fits(&boxes.choices.iter().map(|choice| choice.len).collect::<Vec<_>>()));
         Some(boxes.choices.iter().map(|choice| choice.reads).product())
     }
@@ -363,12 +363,13 @@ mod tests {
     }
 
     #[test]
-    fn many_chunks_take_no_time() {
+    fn many_chunks_are_planned() {
         let axes = axes(&[100_000, 300, 500], &[24, 300, 500], &[100_000, 1, 1]);
         let fits = |lens: &[usize]| lens.iter().product::<usize>() <= 100 << 20;
-        let begun = std::time::Instant::now();
         assert!(one_pass(&axes, 24 * 300 * 500 * 4, &fits).is_some());
-        assert!(two_passes(&axes, (100_000 * 300 * 500 * 4, 24 * 300 * 500 * 4), [&fits, &fits]).is_some());
-        assert!(cfg!(miri) || begun.elapsed().as_secs() < 10);
+        assert!(
+            two_passes(&axes, (100_000usize.saturating_mul(300 * 500 * 4), 24 * 300 * 500 * 4), [&fits, &fits])
+                .is_some()
+        );
     }
 }

@@ -70,7 +70,7 @@ fn completions_and_manual_pages_are_generated() {
         .collect();
     pages.sort();
     let of_commands =
-        ["advise", "check", "copy", "dump", "info", "list", "locate", "map", "plan", "rechunk", "references"];
+        ["advise", "check", "concat", "copy", "dump", "info", "list", "locate", "map", "plan", "rechunk", "references"];
     let expected: Vec<String> = of_commands.iter().map(|name| format!("nczchunk-{name}.1")).collect();
     assert_eq!(pages, [expected, vec!["nczchunk.1".to_owned()]].concat());
     let page = std::fs::read_to_string(directory.join("man1/nczchunk-dump.1")).unwrap();
