@@ -56,7 +56,7 @@ pub fn concat<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<Storage> {
     Storage::joined_of(parts, dimension)
 }
 
-/// The text of a file that stands for the storage that [`concat`] returns: to open it by its path is to join the same
+/// The text of a file that stands for the storage that [`concat()`] returns: to open it by its path is to join the same
 /// files. Relative paths lead on from where the file is.
 ///
 /// # Errors
@@ -153,7 +153,7 @@ fn part(path: &Path, known: &mut Known) -> Result<(String, Storage)> {
 /// Opens an array of joined storages.
 ///
 /// # Errors
-/// See [`concat`].
+/// See [`concat()`].
 pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Opened, Stored)> {
     let array = |number: usize| {
         let part = joined.parts.get(number).ok_or(ErrorKind::Internal)?;

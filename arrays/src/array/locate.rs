@@ -29,7 +29,7 @@ use crate::object::{PrefixedStorage, Zip, only_prefix};
 /// lead to any file that this process may read, and to any URL; one at a URL only to URLs. Relative paths are relative
 /// to where the file of references is.
 ///
-/// So is a file that names [joined](crate::concat) ones, of [`concat_document`](crate::concat_document).
+/// So is a file that names [joined](crate::concat()) ones, of [`concat_document`](crate::concat_document).
 ///
 /// netCDF's form of a path, `file://PATH#mode=...`, is also accepted.
 ///

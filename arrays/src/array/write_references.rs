@@ -23,7 +23,7 @@ use crate::store::ChunkState;
 ///
 /// # Errors
 /// `Unsupported` and `Codec`, about the array, for what numcodecs or Zarr v2 does not have; those of listing the
-/// storage, of opening its arrays and of [`Array::locate`]. Of [joined](crate::concat) files `url` is not used:
+/// storage, of opening its arrays and of [`Array::locate`]. Of [joined](crate::concat()) files `url` is not used:
 /// their own paths and URLs are.
 pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
     if storage.is_archive() {

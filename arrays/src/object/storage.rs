@@ -66,7 +66,7 @@ impl Storage {
         Ok(Storage { file: Some(Shared::new(alloc::text(name)?)?), joined: None, ..self.clone() })
     }
 
-    /// The storages at these paths, joined along a dimension: see [`concat`](crate::concat).
+    /// The storages at these paths, joined along a dimension: see [`concat`](crate::concat()).
     pub(crate) fn joined_of(storages: Vec<(String, Storage)>, dimension: &str) -> Result<Self> {
         if storages.is_empty() {
             return Err(ErrorKind::Argument("there are no paths of what is to be joined").into());

@@ -64,7 +64,7 @@ mod tests {
             let kind = of_filter(filter, parameters).err().unwrap().kind();
             assert_eq!(kind, ErrorKind::Argument("the filter's parameters are invalid"), "{filter}");
         }
-        let kind = of_filter(4, &[]).err().unwrap().kind();
+        let kind = of_filter(305, &[]).err().unwrap().kind();
         assert_eq!(kind, ErrorKind::Codec("this build does not include the filter"));
     }
 
