@@ -365,7 +365,8 @@ mod tests {
     #[test]
     fn many_chunks_are_planned() {
         let axes = axes(&[100_000, 300, 500], &[24, 300, 500], &[100_000, 1, 1]);
-        let fits = |lens: &[usize]| lens.iter().product::<usize>() <= 100 << 20;
+        let elements = |lens: &[usize]| lens.iter().fold(1, |all: usize, &len| all.saturating_mul(len));
+        let fits = |lens: &[usize]| elements(lens) <= 100 << 20;
         assert!(one_pass(&axes, 24 * 300 * 500 * 4, &fits).is_some());
         assert!(
             two_passes(&axes, (100_000usize.saturating_mul(300 * 500 * 4), 24 * 300 * 500 * 4), [&fits, &fits])
