@@ -58,11 +58,10 @@ pub trait ChunkReader: Send + Sync {
         None
     }
 
-    /// What the reader is made of, for those who know readers of its kind.
+    /// Takes the reader apart, for code that joins the readers of several arrays and knows readers of this kind.
     ///
     /// # Errors
-    /// `Unsupported` for a reader of which nobody knows more than this.
-    #[doc(hidden)]
+    /// `Unsupported` for a reader that cannot be taken apart, which is the default.
     fn into_any(self: Box<Self>) -> Result<Box<dyn Any>>
     where
         Self: 'static,
