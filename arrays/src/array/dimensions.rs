@@ -1,8 +1,8 @@
 //! The dimensions that a group defines.
 
 use super::documents::{V2_ATTRIBUTES, V2_GROUP, V3};
-use super::file;
 use super::list::{clean_name, no_node};
+use super::{file, joined};
 use crate::dataset::GroupDimension;
 use crate::error::Result;
 use crate::object::Storage;
@@ -19,6 +19,9 @@ use crate::zarr;
 /// `NotFound` if there is no such group, `Metadata`, `OutOfMemory`, and those of the storage.
 pub fn group_dimensions(storage: &Storage, group: &str) -> Result<Vec<GroupDimension>> {
     let group = clean_name(group)?;
+    if let Some(joined) = storage.joined() {
+        return joined::dimensions(storage, joined, group);
+    }
     if let Some(file) = storage.file_name() {
         return file::dimensions(storage, file, group);
     }

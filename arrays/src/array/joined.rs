@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use super::backing::Stored;
 use super::file::FileKind;
 use super::references::Origin;
-use super::{Array, list, open_storage};
+use super::{Array, group_dimensions, list, open_storage};
 use crate::alloc;
 use crate::chunk_list::ChunkRun;
 use crate::codec::Chain;
-use crate::dataset::{Attribute, Node, NodeArray, Opened};
+use crate::dataset::{Attribute, GroupDimension, Node, NodeArray, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{InPart, InParts, Locate, ObjectChunks};
 use crate::grid::{Access, Dimension};
 use crate::json::{self, At, Value};
-use crate::object::{Directory, Joined, OneFile, Storage, paths};
+use crate::object::{Directory, Joined, OneFile, Part, Storage, paths};
 #[cfg(feature = "network")]
 use crate::object::{Network, Service, Url};
 use crate::store::ChunkStore;
@@ -150,6 +150,26 @@ fn part(path: &Path, known: &mut Known) -> Result<(String, Storage)> {
     Ok((text, file))
 }
 
+/// The dimensions that a group of joined storages defines: those of the first, of which the joined one is as long as
+/// those of all together.
+///
+/// # Errors
+/// See [`group_dimensions`].
+pub(super) fn dimensions(storage: &Storage, joined: &Joined, group: &str) -> Result<Vec<GroupDimension>> {
+    let (first, others) = joined.parts.split_first().ok_or(ErrorKind::Internal)?;
+    let of =
+        |part: &Part| group_dimensions(&part.storage.like(storage), group).map_err(|error| error.in_object(&part.path));
+    let mut all = of(first)?;
+    let is_joined = |dimension: &&mut GroupDimension| dimension.name == joined.dimension;
+    if let Some(dimension) = all.iter_mut().find(is_joined) {
+        for part in others {
+            let other = of(part)?.iter_mut().find(is_joined).map_or(0, |other| other.len);
+            dimension.len = dimension.len.checked_add(other).ok_or(TOO_LONG)?;
+        }
+    }
+    Ok(all)
+}
+
 /// Opens an array of joined storages.
 ///
 /// # Errors
@@ -236,6 +256,8 @@ fn value_or_zeros(variable: &Variable) -> &[u8] {
     variable.fill_value().filter(|value| value.iter().any(|&byte| byte != 0)).unwrap_or_default()
 }
 
+const TOO_LONG: ErrorKind = ErrorKind::Argument("the joined array is longer than a dimension can be");
+
 /// What arrays come to, one after another.
 struct Building {
     dimension: Option<usize>,
@@ -249,7 +271,6 @@ struct Building {
 
 impl Building {
     fn add(&mut self, variable: &Variable, store: ChunkStore<'static>) -> Result<()> {
-        const TOO_LONG: ErrorKind = ErrorKind::Argument("the joined array is longer than a dimension can be");
         let (reader, codecs) = store.into_parts()?;
         let locate = *reader.into_any()?.downcast::<Box<dyn Locate>>().map_err(|_| ErrorKind::Internal)?;
         let first_chunk = isize::try_from(self.num_chunks).map_err(|_| TOO_LONG)?;

@@ -73,7 +73,7 @@ pub use directory::Directory;
 pub use file::OneFile;
 pub(crate) use flight::BYTES_TO_WRITE;
 pub use flight::{Flight, Limits, ObjectRequest};
-pub(crate) use joined::Joined;
+pub(crate) use joined::{Joined, Part};
 #[cfg(feature = "cfdb")]
 pub(crate) use locked_file::LockedFile;
 pub use memory::Memory;

@@ -41,3 +41,22 @@ fn every_command_opens_what_is_joined() {
     assert!(run(&["concat", "time", "@/one", "@/three", "-o", "@/no.json"]).message(1).contains("three"));
     assert!(!directory.0.join("no.json").exists());
 }
+
+#[test]
+fn whole_files_that_are_joined_are_copied() {
+    let directory = Temporary::new();
+    run_at(&directory, &["concat", "TIME", "data/coads_sst.nc", "data/coads_sst.nc", "-o", "@/all.json"]).text();
+    for format in ["zarr3", "nczarr"] {
+        let copy = format!("@/{format}");
+        let text = run_at(&directory, &["copy", "@/all.json", &copy, "--format", format]).text();
+        assert_eq!(text.contains("not kept: unlimited dimension TIME"), format == "zarr3", "{text}");
+        let array = Array::open(directory.join(format), "SST", nczchunk::Access::Read).unwrap();
+        assert!(array.variable().dimensions().iter().map(|d| d.len()).eq([24, 90, 180]));
+        assert_eq!(array.is_unlimited(0), format == "nczarr");
+    }
+    let joined = nczchunk::open_storage(&directory.join("all.json")).unwrap();
+    let dimensions = nczchunk::group_dimensions(&joined, "").unwrap();
+    assert!(dimensions.iter().any(|one| (&*one.name, one.len, one.is_unlimited) == ("TIME", 24, true)));
+    assert_eq!(dimensions.len(), 3);
+    assert!(nczchunk::group_dimensions(&joined, "g").is_err());
+}
