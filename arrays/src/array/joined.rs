@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::backing::Stored;
 use super::file::FileKind;
+use super::locate::open_within;
 use super::references::Origin;
-use super::{Array, group_dimensions, list, open_storage};
+use super::{Array, group_dimensions, list};
 use crate::alloc;
 use crate::chunk_list::ChunkRun;
 use crate::codec::Chain;
@@ -48,12 +49,42 @@ const MEMBER: &str = "nczchunk_concat";
 /// value, attributes that say what values mean (such as `units`, `scale_factor` and `missing_value`) with other values;
 /// and for variable-length strings.
 pub fn concat<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<Storage> {
+    concat_within(paths, dimension, &mut Nesting::default())
+}
+
+fn concat_within<P: AsRef<Path>>(paths: &[P], dimension: &str, nesting: &mut Nesting) -> Result<Storage> {
+    nesting.enter(paths.len())?;
     let (mut known, mut parts) = (Known::default(), Vec::new());
     for path in paths {
-        let path = path.as_ref();
-        alloc::push(&mut parts, part(path, &mut known)?)?;
+        alloc::push(&mut parts, part(path.as_ref(), &mut known, nesting)?)?;
     }
+    nesting.depth -= 1;
     Storage::joined_of(parts, dimension)
+}
+
+/// What is known of documents that name others: they end, although one may name itself.
+#[derive(Default)]
+pub(super) struct Nesting {
+    depth: usize,
+    num_paths: usize,
+}
+
+impl Nesting {
+    /// Documents are within others so deep, and name so many paths together.
+    const DEEPEST: usize = 4;
+    const MOST_PATHS: usize = 1 << 20;
+
+    fn enter(&mut self, num_paths: usize) -> Result<()> {
+        self.depth += 1;
+        self.num_paths = self.num_paths.saturating_add(num_paths);
+        if self.depth > Nesting::DEEPEST {
+            return Err(ErrorKind::Unsupported("joined files within joined files, more than 4 deep").into());
+        }
+        if self.num_paths > Nesting::MOST_PATHS {
+            return Err(ErrorKind::Unsupported("more than 1048576 joined files").into());
+        }
+        Ok(())
+    }
 }
 
 /// The text of a file that stands for the storage that [`concat()`] returns: to open it by its path is to join the same
@@ -75,7 +106,7 @@ pub fn concat_document<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<S
 }
 
 /// The storage that a document says, if it names joined ones.
-pub(super) fn of_document(document: &Value, origin: Origin<'_>) -> Result<Option<Storage>> {
+pub(super) fn of_document(document: &Value, origin: Origin<'_>, nesting: &mut Nesting) -> Result<Option<Storage>> {
     let root = At::root(document);
     let Some(all) = root.given(MEMBER) else { return Ok(None) };
     all.check_object()?;
@@ -84,7 +115,7 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>) -> Result<Option
         let text = path.text()?;
         alloc::push(&mut paths, origin.path(text).map_err(|error| error.in_object(text))?)?;
     }
-    concat(&paths, dimension).map(Some)
+    concat_within(&paths, dimension, nesting).map(Some)
 }
 
 /// What files of several paths are in.
@@ -120,7 +151,7 @@ impl Known {
 }
 
 /// What is at a path, by its full name. A file is not kept open, for there may be many of them.
-fn part(path: &Path, known: &mut Known) -> Result<(String, Storage)> {
+fn part(path: &Path, known: &mut Known, nesting: &mut Nesting) -> Result<(String, Storage)> {
     let not_utf8 = ErrorKind::Unsupported("a path that is not UTF-8");
     if super::is_url(path) {
         #[cfg(feature = "network")]
@@ -129,16 +160,16 @@ fn part(path: &Path, known: &mut Known) -> Result<(String, Storage)> {
                 return Ok((alloc::text(url.text)?, file));
             }
         }
-        return Ok((alloc::text(path.to_str().ok_or(not_utf8)?)?, open_storage(path)?));
+        return Ok((alloc::text(path.to_str().ok_or(not_utf8)?)?, open_within(path, nesting)?));
     }
     let Ok(full) = std::fs::canonicalize(path) else {
-        return Ok((alloc::text(path.to_str().ok_or(not_utf8)?)?, open_storage(path)?));
+        return Ok((alloc::text(path.to_str().ok_or(not_utf8)?)?, open_within(path, nesting)?));
     };
     let text = alloc::text(full.to_str().ok_or(not_utf8)?)?;
     let is_reopened = !paths::is_directory(&full).map_err(|error| Error::from(error).in_object(path.display()))?
         && FileKind::of(&OneFile::open(&full)?, OneFile::NAME).is_ok_and(|kind| kind.has_arrays(false));
     let (Some(parent), Some(name), true) = (full.parent(), full.file_name(), is_reopened) else {
-        return Ok((text, open_storage(path)?));
+        return Ok((text, open_within(path, nesting)?));
     };
     let name = name.to_str().ok_or(not_utf8)?;
     if let Some((_, directory)) = known.directories.iter().find(|(other, _)| other == parent) {
@@ -391,6 +422,7 @@ mod tests {
     use super::*;
     use crate::object::delayed::DelayedStorage;
     use crate::object::{Entry, Memory, read_whole};
+    use crate::open_storage;
     use crate::store::ChunkState;
     use crate::{ArrayFormat, Description, ElementType, Hyperslab};
 
@@ -591,6 +623,22 @@ mod tests {
         std::fs::write(directory.join("all.json"), document).unwrap();
         let array = Array::open(directory.join("all.json"), "v", Access::Read).unwrap();
         assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), (0..8).collect::<Vec<_>>());
+        // Documents may name documents, as long as there is an end.
+        let write = |name: &str, paths: &[&str]| {
+            std::fs::write(directory.join(name), concat_document(paths, "time").unwrap()).unwrap();
+        };
+        write("twice.json", &["all.json", "all.json"]);
+        let array = Array::open(directory.join("twice.json"), "v", Access::Read).unwrap();
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), (0..8).chain(0..8).collect::<Vec<_>>());
+        write("itself.json", &["one", "itself.json"]);
+        write("other.json", &["itself.json"; 100]);
+        write("itself.json", &["one", "other.json"]);
+        for endless in ["itself.json", "other.json"] {
+            let error = open_storage(&directory.join(endless)).err().unwrap();
+            assert!(error.to_string().ends_with("joined files within joined files, more than 4 deep"), "{error}");
+        }
+        let many = Nesting { depth: 1, num_paths: Nesting::MOST_PATHS - 1 };
+        assert!(Nesting { ..many }.enter(1).is_ok() && Nesting { ..many }.enter(2).is_err());
         for wrong in [r#"{"nczchunk_concat":1}"#, r#"{"nczchunk_concat":{"dimension":"time"}}"#] {
             std::fs::write(directory.join("all.json"), wrong).unwrap();
             assert!(matches!(open_storage(&directory.join("all.json")).err().unwrap().kind(), ErrorKind::Metadata(_)));

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use super::documents;
 use super::file::FileKind;
+use super::joined::{self, Nesting};
 #[cfg(feature = "parquet")]
 use super::parquet;
 #[cfg(not(feature = "network"))]
 use super::references::WITHOUT_NETWORK;
 use super::references::{self, Origin, OwnedOrigin};
-use super::{documents, joined};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::limits::MemoryLimits;
@@ -40,8 +41,13 @@ use crate::object::{PrefixedStorage, Zip, only_prefix};
 /// `NotFound`, `UnknownFormat` for any other file, `Unsupported` for one that is known but cannot be read,
 /// `OutOfMemory`, and those of the system.
 pub fn open_storage(path: &Path) -> Result<Storage> {
+    open_within(path, &mut Nesting::default())
+}
+
+/// As [`open_storage`], as one of the joined storages that these documents name.
+pub(super) fn open_within(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
     if let Some(url) = Url::of(path)? {
-        return at_url(&url).map_err(|error| error.in_object(url.text));
+        return at_url(&url, nesting).map_err(|error| error.in_object(url.text));
     }
     let path = without_scheme(path);
     let is_directory = paths::is_directory(path).map_err(|error| {
@@ -50,7 +56,7 @@ pub fn open_storage(path: &Path) -> Result<Storage> {
         error.in_object(path.display())
     })?;
     if !is_directory {
-        return file_at(path);
+        return file_at(path, nesting);
     }
     directory_of(Storage::new(Directory::open(path)?)?, path, || {
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -65,7 +71,7 @@ pub fn is_url(path: &Path) -> bool {
 }
 
 #[cfg(feature = "network")]
-fn at_url(url: &Url<'_>) -> Result<Storage> {
+fn at_url(url: &Url<'_>, nesting: &mut Nesting) -> Result<Storage> {
     let below = || {
         let storage = Storage::new(Network::open(url)?)?;
         directory_of(storage, Path::new(url.text.trim_end_matches('/')), || {
@@ -81,7 +87,7 @@ fn at_url(url: &Url<'_>) -> Result<Storage> {
         Ok(FileKind::References) => {
             let begin = url.text.strip_suffix(&*file).or(url.text.rsplit_once('/').map(|(begin, _)| begin));
             let origin = Origin::Below(begin.unwrap_or_default());
-            return references(&network, &file, origin);
+            return references(&network, &file, origin, nesting);
         }
         Ok(_) => return Storage::new(network)?.file(&file),
         Err(error) => Err(error),
@@ -110,7 +116,7 @@ fn for_url(url: &Url<'_>) -> Result<Storage> {
 }
 
 #[cfg(not(feature = "network"))]
-fn at_url(_: &Url<'_>) -> Result<Storage> {
+fn at_url(_: &Url<'_>, _: &mut Nesting) -> Result<Storage> {
     Err(WITHOUT_NETWORK.into())
 }
 
@@ -143,11 +149,13 @@ fn directory_of(storage: Storage, path: &Path, origin: impl FnOnce() -> Result<O
 }
 
 /// The storage that a file is.
-fn file_at(path: &Path) -> Result<Storage> {
+fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
     let file = OneFile::open(path)?;
     match FileKind::of(&file, OneFile::NAME) {
         Ok(FileKind::Zip) => zip_at(path),
-        Ok(FileKind::References) => references_at(path, &file).map_err(|error| error.in_object(path.display())),
+        Ok(FileKind::References) => {
+            references_at(path, &file, nesting).map_err(|error| error.in_object(path.display()))
+        }
         #[cfg(feature = "cfdb")]
         Ok(kind) if kind.has_arrays(true) => {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
@@ -161,17 +169,17 @@ fn file_at(path: &Path) -> Result<Storage> {
 }
 
 /// The objects of a file of references, which are in other files.
-fn references_at(path: &Path, file: &OneFile) -> Result<Storage> {
+fn references_at(path: &Path, file: &OneFile, nesting: &mut Nesting) -> Result<Storage> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let directory = std::fs::canonicalize(directory.unwrap_or(Path::new(".")))?;
-    references(file, OneFile::NAME, Origin::Directory(&directory))
+    references(file, OneFile::NAME, Origin::Directory(&directory), nesting)
 }
 
-fn references(objects: &dyn ObjectStore, name: &str, origin: Origin<'_>) -> Result<Storage> {
+fn references(objects: &dyn ObjectStore, name: &str, origin: Origin<'_>, nesting: &mut Nesting) -> Result<Storage> {
     let limit = MemoryLimits::default().metadata();
     let text = read_text(objects, name, limit)?.ok_or(ErrorKind::NotFound("file"))?;
     let document = json::read_within(&text, limit)?;
-    match joined::of_document(&document, origin)? {
+    match joined::of_document(&document, origin, nesting)? {
         Some(joined) => Ok(joined),
         None => Storage::new(references::read(&document, origin)?),
     }
