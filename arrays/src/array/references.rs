@@ -25,7 +25,7 @@ pub(super) enum Origin<'o> {
 }
 
 /// The same for references that are read later.
-#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only references in Parquet are read later"))]
 pub(super) enum OwnedOrigin {
     Directory(PathBuf),
     #[cfg(feature = "network")]

@@ -81,7 +81,10 @@ impl ObjectRequest {
     };
 
     /// Says how a read has ended. The handle is then NULL, or the error: see [`take_error`](Self::take_error).
-    #[cfg_attr(not(any(feature = "network", feature = "zip")), allow(dead_code))]
+    #[cfg_attr(
+        not(any(feature = "network", feature = "zip")),
+        allow(dead_code, reason = "for what passes requests on")
+    )]
     pub(crate) fn set_outcome(&mut self, outcome: Result<Option<Answer>>) {
         self.handle = ptr::null_mut();
         match outcome {
@@ -103,7 +106,10 @@ impl ObjectRequest {
     ///
     /// # Safety
     /// [`set_outcome`](Self::set_outcome) has said how it has ended, and the handle was not changed since.
-    #[cfg_attr(not(any(feature = "network", feature = "zip")), allow(dead_code))]
+    #[cfg_attr(
+        not(any(feature = "network", feature = "zip")),
+        allow(dead_code, reason = "for what passes requests on")
+    )]
     pub(crate) unsafe fn take_error(request: *mut ObjectRequest) -> Option<Error> {
         // SAFETY: the handle is NULL or the box that `set_outcome` has made, which is taken back once.
         unsafe {

@@ -81,15 +81,12 @@ pub use memory::Memory;
 pub(crate) use network::Network;
 pub(crate) use positioned::read_opened;
 pub use prefixed::{PrefixedStorage, only_prefix};
-#[cfg_attr(not(feature = "parquet"), allow(unused_imports))]
-pub(crate) use references::nowhere;
-#[cfg_attr(not(feature = "parquet"), allow(unused_imports))]
-pub(crate) use references::{Records, Reference, References, Target};
+#[cfg(feature = "parquet")]
+pub(crate) use references::Records;
+pub(crate) use references::{Reference, References, Target, nowhere};
 pub use storage::Storage;
 pub use temp_name::Unfinished;
-#[doc(hidden)]
-pub use traits::Route;
-pub use traits::{Entry, ObjectStore, check_name};
+pub use traits::{Entry, ObjectStore, Route, check_name};
 pub(crate) use url::Url;
 #[cfg(feature = "network")]
 pub(crate) use url::{Content, Service};

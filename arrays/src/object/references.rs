@@ -26,7 +26,7 @@ pub(crate) struct Target {
 }
 
 /// References that are read when they are needed.
-#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only references in Parquet are read later"))]
 pub(crate) trait Records: Send + Sync {
     /// The reference that an object is.
     fn find(&self, name: &str) -> Result<Option<Reference>>;
