@@ -43,7 +43,7 @@ const MEMBER: &str = "nczchunk_concat";
 /// ```
 ///
 /// # Errors
-/// `Argument` for no paths, and those of [`open_storage`]. An array is opened with the errors of
+/// `Argument` for no paths, and those of [`open_storage`](crate::open_storage). An array is opened with the errors of
 /// [`Array::open`](crate::Array::open) and with `Unsupported`, about the path, if it is not like that of the first:
 /// another type, other dimensions, other chunks along another dimension than the joined one, another byte order or fill
 /// value, attributes that say what values mean (such as `units`, `scale_factor` and `missing_value`) with other values;
