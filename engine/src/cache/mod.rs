@@ -236,7 +236,11 @@ impl Part {
                 (memory, true)
             }
             _ => {
-                let Some(memory) = table.make_room(size, inner.limit, transfer) else { return Ok(Found::Nothing) };
+                // Nearly to its end counts: then hardly a page of a place stays unused.
+                let to_end = needed.end >= size - size / 8;
+                let Some(memory) = table.make_room(size, inner.limit, transfer, to_end) else {
+                    return Ok(Found::Nothing);
+                };
                 table.add(&key, size, transfer)?;
                 (memory, table.wants_whole)
             }

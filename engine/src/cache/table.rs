@@ -218,8 +218,8 @@ impl Table {
     /// Takes out the chunks that have not been used for the longest time, until there is room for `size` bytes within
     /// `limit`; but none that this transfer has fetched itself. If that is not enough, nothing is taken out. The result
     /// is memory that one of them had, that suits and that nobody else uses, or a place in a slab, if the chunk will be
-    /// decoded to its end; if there is neither, it is empty.
-    pub(super) fn make_room(&mut self, size: usize, limit: usize, transfer: u64) -> Option<Memory> {
+    /// decoded to its end, as is known if `to_end`; if there is neither, it is empty.
+    pub(super) fn make_room(&mut self, size: usize, limit: usize, transfer: u64, to_end: bool) -> Option<Memory> {
         let may_go = |slot: &Slot| matches!(slot.state, State::Ready(_)) && slot.loaded_by != transfer;
         let mut memory = None;
         // To look further than this for a chunk that may go is not worth it.
@@ -241,7 +241,7 @@ impl Table {
                 memory = entry.into_memory().filter(|memory| memory.suits(size)).or(memory);
             }
         }
-        let place = || if self.wants_whole { self.place(size, limit) } else { None };
+        let place = || if self.wants_whole || to_end { self.place(size, limit) } else { None };
         Some(memory.or_else(place).unwrap_or(Memory::EMPTY))
     }
 
