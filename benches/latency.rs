@@ -5,14 +5,16 @@
 //!
 //!     cargo bench --bench latency
 
-use std::collections::HashMap;
-use std::ffi::CStr;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread::ThreadId;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use nczchunk::object::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, Storage};
-use nczchunk::{Access, Array, Buffer, Description, ElementType, Hyperslab, Options, Plan, Result, status};
+use nczchunk::object::{
+    AsyncRequests, AsyncStore, ByteRange, Entry, Flight, Limits, Memory, ObjectStore, ReadRequest, Storage,
+    WriteRequest,
+};
+use nczchunk::{Access, Array, Buffer, Description, ElementType, Hyperslab, Options, Plan, Result};
 
 const CHUNKS: usize = 1000;
 const CHUNK: usize = 1 << 18;
@@ -20,38 +22,80 @@ const IN_FLIGHT: usize = 64;
 const LATENCY: Duration = Duration::from_millis(50);
 const TIMES: usize = 3;
 
-/// Objects in memory, each read of which takes its time.
+/// Objects in memory, each request for which is answered after its time, by a thread of its own.
 struct Far {
-    objects: Mutex<HashMap<String, Arc<Vec<u8>>>>,
-    reads: Mutex<Vec<Read>>,
+    memory: Arc<Memory>,
+    requests: AsyncRequests<Delayed>,
 }
 
-struct Read {
-    thread: ThreadId,
-    request: *mut ObjectRequest,
-    due: Instant,
-    is_write: bool,
+/// Where requests go, each with the moment at which it is answered.
+struct Delayed(Mutex<Sender<(Instant, Request)>>);
+
+enum Request {
+    Read(ReadRequest),
+    Write(WriteRequest),
 }
 
-// SAFETY: a request is used by the thread that started it.
-#[allow(unsafe_code)]
-unsafe impl Send for Read {}
+impl Far {
+    fn new() -> Self {
+        let memory = Arc::new(Memory::new());
+        let (sender, receiver) = channel::<(Instant, Request)>();
+        let objects = memory.clone();
+        thread::spawn(move || {
+            for (due, request) in receiver {
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                match request {
+                    Request::Read(mut read) => {
+                        let (name, begin) = (read.name().to_owned(), read.begin());
+                        let found = read.fill(|buffer| objects.read(&name, begin, buffer));
+                        read.answer(found.map(|len| len.map(|len| (len, None))));
+                    }
+                    Request::Write(write) => {
+                        let result = objects.write(write.name(), write.bytes());
+                        write.answer(result);
+                    }
+                }
+            }
+        });
+        Far { memory, requests: AsyncRequests::new(Delayed(Mutex::new(sender))).unwrap() }
+    }
+}
+
+impl Delayed {
+    fn start(&self, request: Request) {
+        self.0.lock().unwrap().send((Instant::now() + LATENCY, request)).unwrap();
+    }
+}
+
+impl AsyncStore for Delayed {
+    fn limits(&self) -> Limits {
+        Limits { requests: IN_FLIGHT, ..Limits::default() }
+    }
+
+    fn start_read(&self, read: ReadRequest) {
+        self.start(Request::Read(read));
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn start_write(&self, write: WriteRequest) {
+        self.start(Request::Write(write));
+    }
+}
 
 impl ObjectStore for Far {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        let Some(object) = self.objects.lock().unwrap().get(name).cloned() else { return Ok(None) };
-        let rest = &object[begin.offset(object.len() as u64) as usize..];
-        buffer.write(&rest[..rest.len().min(buffer.capacity())]);
-        Ok(Some(object.len() as u64))
+        self.memory.read(name, begin, buffer)
     }
 
-    fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        Ok(())
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.memory.list(prefix, one)
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.objects.lock().unwrap().insert(name.to_owned(), Arc::new(bytes.to_vec()));
-        Ok(())
+        self.memory.write(name, bytes)
     }
 
     fn is_writable(&self) -> bool {
@@ -59,64 +103,7 @@ impl ObjectStore for Far {
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        Some(self)
-    }
-}
-
-// SAFETY: a read is given back once, after its answer has been written.
-#[allow(unsafe_code)]
-unsafe impl Flight for Far {
-    fn limits(&self) -> Limits {
-        Limits { requests: IN_FLIGHT, ..Limits::default() }
-    }
-
-    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        self.begin(request, false);
-        Ok(true)
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
-        self.begin(request, true);
-        Ok(())
-    }
-
-    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        let Read { request, due, is_write, .. } = {
-            let (mut reads, this) = (self.reads.lock().unwrap(), std::thread::current().id());
-            let own = (0..reads.len()).filter(|&i| reads[i].thread == this);
-            let next = own.min_by_key(|&i| reads[i].due).unwrap();
-            reads.swap_remove(next)
-        };
-        std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        // SAFETY: the request is this thread's again, and its name is a text.
-        let (answer, name) = unsafe { (&mut *request, CStr::from_ptr((*request).name).to_str().unwrap()) };
-        if is_write {
-            // SAFETY: there are `size` bytes.
-            let bytes = unsafe { std::slice::from_raw_parts(answer.buffer.cast::<u8>(), answer.size) };
-            self.write(name, bytes)?;
-            return Ok(request);
-        }
-        let Some(object) = self.objects.lock().unwrap().get(name).cloned() else {
-            answer.status = status::ENOOBJECT as isize;
-            return Ok(request);
-        };
-        let rest = &object[(answer.offset as usize).min(object.len())..];
-        answer.nbytes = rest.len().min(answer.size);
-        // SAFETY: there is room for `size` bytes.
-        unsafe { answer.buffer.cast::<u8>().copy_from_nonoverlapping(rest.as_ptr(), answer.nbytes) };
-        answer.object_size = object.len() as u64;
-        Ok(request)
-    }
-}
-
-impl Far {
-    fn begin(&self, request: *mut ObjectRequest, is_write: bool) {
-        let (thread, due) = (std::thread::current().id(), Instant::now() + LATENCY);
-        self.reads.lock().unwrap().push(Read { thread, request, due, is_write });
+        Some(&self.requests)
     }
 }
 
@@ -154,7 +141,7 @@ fn main() {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         *value = (i / 100) as f32 + (state >> 61) as f32;
     }
-    let far = Arc::new(Far { objects: Mutex::default(), reads: Mutex::default() });
+    let far = Arc::new(Far::new());
     let arrays = [Storage::new(Memory::new()), Storage::new(far)].map(|storage| {
         let array = Array::create_in(&storage.unwrap(), "a", &description).unwrap();
         array.write(&Hyperslab::all(), &values).unwrap();

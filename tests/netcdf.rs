@@ -4,15 +4,14 @@
 #![cfg(feature = "arrays")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::ffi::CStr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use nczchunk::MemoryLimits;
-use nczchunk::object::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, Storage};
+use nczchunk::object::{
+    AsyncRequests, AsyncStore, ByteRange, Entry, Flight, Memory, ObjectStore, ReadRequest, Storage,
+};
 use nczchunk::{
     Access, Array, AttributeValues, Buffer, Element, ElementType, Error, ErrorKind, Hyperslab, Node, Result, list,
-    status,
 };
 
 /// The system's allocator; counts the bytes that a thread has in use.
@@ -552,30 +551,42 @@ fn a_header_takes_no_more_memory_than_the_limit_for_metadata() {
 
 // --- How much is read.
 
-/// A storage with one file; counts the reads and their bytes. Several reads may be on their way.
+/// A storage with one file; counts the reads. Several reads may be in flight, if it has latency.
 struct Far {
-    bytes: Vec<u8>,
-    requests_in_flight: Mutex<Vec<usize>>,
-    reads: AtomicUsize,
+    file: AsyncRequests<OneFile>,
     has_latency: bool,
+}
+
+struct OneFile {
+    bytes: Vec<u8>,
+    reads: AtomicUsize,
 }
 
 impl Far {
     fn of(bytes: &[u8]) -> Self {
-        let bytes = bytes.to_vec();
-        Far { bytes, requests_in_flight: Mutex::new(Vec::new()), reads: AtomicUsize::new(0), has_latency: true }
+        let file = OneFile { bytes: bytes.to_vec(), reads: AtomicUsize::new(0) };
+        Far { file: AsyncRequests::new(file).unwrap(), has_latency: true }
+    }
+
+    fn num_reads(&self) -> usize {
+        self.file.store().reads.load(Relaxed)
+    }
+}
+
+impl OneFile {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Option<u64> {
+        self.reads.fetch_add(1, Relaxed);
+        let rest = &self.bytes[begin.offset(self.bytes.len() as u64) as usize..];
+        (name == "f").then(|| {
+            buffer.write(&rest[..rest.len().min(buffer.capacity())]);
+            self.bytes.len() as u64
+        })
     }
 }
 
 impl ObjectStore for Far {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.reads.fetch_add(1, Relaxed);
-        if name != "f" {
-            return Ok(None);
-        }
-        let rest = &self.bytes[begin.offset(self.bytes.len() as u64) as usize..];
-        buffer.write(&rest[..rest.len().min(buffer.capacity())]);
-        Ok(Some(self.bytes.len() as u64))
+        Ok(self.file.store().read(name, begin, buffer))
     }
 
     fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -583,41 +594,15 @@ impl ObjectStore for Far {
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        self.has_latency.then_some(self)
+        self.has_latency.then_some(&self.file)
     }
 }
 
-// SAFETY: a read is given back once, after its answer has been written.
-#[allow(unsafe_code)]
-unsafe impl Flight for Far {
-    fn limits(&self) -> Limits {
-        Limits::default()
-    }
-
-    #[allow(unsafe_code)]
-    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        self.requests_in_flight.lock().unwrap().push(request.expose_provenance());
-        // SAFETY: the request stays where it is until it is given back.
-        let ObjectRequest { name, offset, buffer, size, .. } = unsafe { &mut *request };
-        // SAFETY: the name ends with a NUL.
-        assert_eq!(unsafe { CStr::from_ptr(*name) }, c"f");
-        let rest = self.bytes.get(*offset as usize..).unwrap_or_default();
-        let filled = rest.len().min(*size);
-        // SAFETY: there is room for `size` bytes.
-        unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(rest.as_ptr(), filled) };
-        // SAFETY: as above.
-        unsafe {
-            (*request).nbytes = filled;
-            (*request).object_size = self.bytes.len() as u64;
-            (*request).status = status::NOERR as isize;
-        }
-        Ok(true)
-    }
-
-    #[allow(unsafe_code)]
-    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        self.reads.fetch_add(1, Relaxed);
-        Ok(std::ptr::with_exposed_provenance_mut(self.requests_in_flight.lock().unwrap().pop().unwrap()))
+impl AsyncStore for OneFile {
+    fn start_read(&self, mut read: ReadRequest) {
+        let (name, begin) = (read.name().to_owned(), read.begin());
+        let found = read.fill(|buffer| self.read(&name, begin, buffer));
+        read.answer(Ok(found.map(|len| (len, None))));
     }
 }
 
@@ -628,9 +613,9 @@ fn what_is_near_is_read_at_once() {
         let storage = std::sync::Arc::new(far);
         let array =
             Array::open_in(&Storage::new(storage.clone()).unwrap().file("f").unwrap(), name, Access::Read).unwrap();
-        let before = storage.reads.load(Relaxed);
+        let before = storage.num_reads();
         all_bytes(&array, &Hyperslab::new(start, count)).unwrap();
-        (before, storage.reads.load(Relaxed) - before)
+        (before, storage.num_reads() - before)
     };
     let vars: [Var; 3] = [("a", &[0, 1, 2], 5), ("b", &[0, 1, 2], 5), ("f", &[1, 2], 5)];
     // What the file is, then its header; a map is one read, and so are a series and a fixed variable.
@@ -660,7 +645,7 @@ fn a_long_header_is_read_in_parts() {
     assert_eq!(all_bytes(&array, &Hyperslab::all()).unwrap(), expected);
     // 8, 8, 16, 32, 64, 128 KiB.
     assert!(made.begins[0] > 128 << 10 && made.begins[0] < 256 << 10);
-    assert_eq!(far.reads.load(Relaxed), 1 + 6 + 1);
+    assert_eq!(far.num_reads(), 1 + 6 + 1);
 }
 
 // --- Files that nobody should write.

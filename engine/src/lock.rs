@@ -31,12 +31,14 @@ impl<T> Lock<T> {
     }
 
     /// Waits until another thread has called [`notify`](Self::notify), with the lock released meanwhile.
-    pub(crate) fn wait<'g>(&'g self, guard: MutexGuard<'g, T>) -> MutexGuard<'g, T> {
+    #[doc(hidden)]
+    pub fn wait<'g>(&'g self, guard: MutexGuard<'g, T>) -> MutexGuard<'g, T> {
         self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes all who wait.
-    pub(crate) fn notify(&self) {
+    #[doc(hidden)]
+    pub fn notify(&self) {
         self.changed.notify_all();
     }
 }

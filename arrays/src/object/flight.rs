@@ -80,11 +80,12 @@ impl ObjectRequest {
         version: 0,
     };
 
+    /// Where a read begins.
+    pub(crate) fn begin(&self) -> ByteRange {
+        if self.from_end == 1 { ByteRange::BeforeEnd(self.offset) } else { ByteRange::At(self.offset) }
+    }
+
     /// Says how a read has ended. The handle is then NULL, or the error: see [`take_error`](Self::take_error).
-    #[cfg_attr(
-        not(any(feature = "network", feature = "zip")),
-        allow(dead_code, reason = "for what passes requests on")
-    )]
     pub(crate) fn set_outcome(&mut self, outcome: Result<Option<Answer>>) {
         self.handle = ptr::null_mut();
         match outcome {
@@ -106,10 +107,6 @@ impl ObjectRequest {
     ///
     /// # Safety
     /// [`set_outcome`](Self::set_outcome) has said how it has ended, and the handle was not changed since.
-    #[cfg_attr(
-        not(any(feature = "network", feature = "zip")),
-        allow(dead_code, reason = "for what passes requests on")
-    )]
     pub(crate) unsafe fn take_error(request: *mut ObjectRequest) -> Option<Error> {
         // SAFETY: the handle is NULL or the box that `set_outcome` has made, which is taken back once.
         unsafe {
@@ -172,7 +169,8 @@ impl Default for Limits {
     }
 }
 
-/// A storage whose reads are started first and waited for later.
+/// A storage whose reads are started first and waited for later, by pointers, as C has it. In Rust
+/// [`AsyncStore`](super::AsyncStore) does the same without unsafe code.
 ///
 /// Requests belong to the thread that starts them, and are returned to that thread.
 ///

@@ -3,6 +3,7 @@
 //! ```text
 //!   traits.rs              what a storage does
 //!   flight.rs              requests that are started first and waited for later
+//!   asynchronous.rs        the same in safe Rust, for a storage that answers from any thread
 //!   requests_in_flight.rs  the reads and writes that a transfer has in flight there
 //!   storage.rs             a storage that several arrays share
 //!   name.rs                a name that is put together
@@ -37,6 +38,7 @@
 //!   retry_eintr.rs         system calls that are made again when a signal interrupts them
 //! ```
 
+mod asynchronous;
 mod byte_range;
 mod close;
 mod directory;
@@ -68,6 +70,7 @@ mod whole;
 #[cfg(feature = "zip")]
 mod zip;
 
+pub use asynchronous::{AsyncRequests, AsyncStore, ReadRequest, WriteRequest};
 pub use byte_range::ByteRange;
 pub use directory::Directory;
 pub use file::OneFile;
