@@ -1710,11 +1710,11 @@ inline void consolidate(const Storage &storage, const std::string &group = {})
 // ---------------------------------------------------------------------------------------------------------------------
 // RECHUNKING
 
-/// How an array is or was rechunked: see nczchunk.h's nczchunk_rechunk_report.
+/// How an array is or was rechunked: see nczchunk_rechunk_report.
 using RechunkReport = nczchunk_rechunk_report;
 
-/// How an array is to be rechunked: see nczchunk_rechunk_options. By default with chunks of about 16 MiB or those that a
-/// Zarr array has, to Zarr v3, within 256 MiB of memory.
+/// How an array is to be rechunked: see nczchunk_rechunk_options. By default with chunks of about 16 MiB, or those that
+/// a Zarr array has, to Zarr v3, within 256 MiB of memory.
 ///
 ///     nczchunk::RechunkOptions().chunks({365, 24, 24}).memory(64 << 20)
 class RechunkOptions {
