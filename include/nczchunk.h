@@ -1926,6 +1926,11 @@ typedef struct nczchunk_advise_costs {
      * How many bytes are stored for a decoded byte. 0 for 0.5.
      */
     double stored;
+    /**
+     * 1 if a chunk is decoded only up to the last element that is read, as this library decodes zstd without other
+     * codecs; 0 if it is decoded as a whole.
+     */
+    size_t in_part;
 } nczchunk_advise_costs;
 
 /**
@@ -2030,7 +2035,7 @@ int nczchunk_advise_cost(size_t rank,
 
 /** Initialises a nczchunk_advise_costs that uses nothing yet. */
 #define NCZCHUNK_ADVISE_COSTS_INIT \
-    {sizeof(nczchunk_advise_costs), 0, 0, 0, 0, 0, 0, 0}
+    {sizeof(nczchunk_advise_costs), 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * CLASSIC FILES: THE OFFSET OF A VALUE

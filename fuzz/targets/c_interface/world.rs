@@ -985,6 +985,7 @@ impl World {
                     let weights = [1.0, input.word() as f64 / 1e3];
                     let costs = nczchunk_advise_costs {
                         struct_size: if input.bool() { size_of::<nczchunk_advise_costs>() } else { 0 },
+                        in_part: input.between(0, 1),
                         in_flight: target,
                         least_bytes: size,
                         most_bytes: target,

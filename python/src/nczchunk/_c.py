@@ -193,7 +193,8 @@ class AdviseCosts(Structure):
     """nczchunk_advise_costs."""
 
     _fields_ = [("struct_size", c_size_t), ("in_flight", c_size_t), ("least_bytes", c_size_t), ("most_bytes", c_size_t),
-                ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double), ("stored", c_double)]
+                ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double), ("stored", c_double),
+                ("in_part", c_size_t)]
 
 
 class Progress(Structure):
