@@ -57,6 +57,18 @@ static void a_server(void)
     CHECK_OK(nczchunk_advise_cost(3, dimlens, sizeof(float), patterns[0], patterns[0], &costs, &cost, NULL));
     CHECK(cost.requests == 1 && cost.bytes == (double)ROWS * COLUMNS * sizeof(float));
 
+    /* Of a series in chunks of maps, half of each need be decoded, if the codec can decode a part. */
+    costs.latency = 0;
+    costs.decoding = 1e6; /* all the rest counts little */
+    CHECK_OK(nczchunk_advise_cost(3, dimlens, sizeof(float), patterns[0], patterns[1], &costs, &cost, NULL));
+    const double whole = cost.seconds;
+    costs.in_part = 1;
+    CHECK_OK(nczchunk_advise_cost(3, dimlens, sizeof(float), patterns[0], patterns[1], &costs, &cost, NULL));
+    CHECK(cost.seconds > 0.45 * whole && cost.seconds < 0.55 * whole);
+    costs.in_part = 0;
+    costs.latency = 0.05;
+    costs.decoding = 0;
+
     /* Chunks have as many bytes as are allowed. */
     costs.least_bytes = costs.most_bytes = 1 << 20;
     costs.least_bytes /= 2;

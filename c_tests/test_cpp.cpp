@@ -558,6 +558,13 @@ void plans()
     CHECK(!nczchunk::Plan(var, {{2, 0}, {1, 1}}, Access::write)
                .shares_chunks(nczchunk::Plan(var, {{0, 0}, {1, 6}}, Access::write)));
 
+    // Which of several plans fetches a chunk, and what number it has in another.
+    const nczchunk::Plan top(var, {{0, 0}, {2, 6}}, Access::write);
+    CHECK(writing->intersect(0, top) == std::optional<std::size_t>(0));
+    CHECK(!writing->intersect(3, top));
+    CHECK_EQ(nczchunk::Plan::owner({&top, &*writing}, 1, 3), 1u);
+    CHECK_THROWS(nczchunk::Plan::owner({&top, nullptr}, 0, 0), Status::invalid, "");
+
     // Without a store: the chunk is the caller's.
     std::vector<int> from_chunk(6, -1);
     plan.copy_chunk(3, chunks[{1, 1}], from_chunk);

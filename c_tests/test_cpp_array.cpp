@@ -698,6 +698,43 @@ void where_chunks_are()
 
 } // namespace
 
+/// An array gets other chunks, and tells how far it is.
+void rechunking()
+{
+    const Storage storage = Storage::memory();
+    const Array maps = Array::create(storage, "maps", Description::of<int>({40, 6, 6}).chunks({1, 6, 6}));
+    std::vector<int> values(40 * 36);
+    for (std::size_t i = 0; i < values.size(); i++) values[i] = static_cast<int>(i);
+    maps.write({}, values);
+
+    const nczchunk::RechunkOptions series =
+        nczchunk::RechunkOptions().chunks({40, 3, 3}).codec("zstd", "1").memory(std::size_t(64) << 20);
+    const nczchunk::RechunkReport planned = nczchunk::rechunk_plan(maps, series);
+    CHECK(planned.num_passes == 1 && planned.chunks_read == 40 && planned.memory <= (std::size_t(64) << 20));
+    nczchunk::Context context;
+    std::size_t calls = 0;
+    nczchunk::Progress last{};
+    context.threads(2).progress([&](const nczchunk::Progress &far) {
+        last = far;
+        calls++;
+    });
+    const nczchunk::RechunkReport done = nczchunk::rechunk(maps, storage, "series", series, context);
+    CHECK(done.chunks_read == 40 && calls > 0 && last.chunks_done == last.num_chunks);
+    CHECK(last.bytes_done == last.num_bytes && last.num_bytes > 0);
+    const Array found = Array::open(storage, "series");
+    CHECK(found.read<int>() == values);
+    CHECK_EQ(nczchunk_var_chunklen(found.variable().get(), 0), 40u);
+
+    CHECK_THROWS(nczchunk::rechunk(maps, storage, "series", series), Status::exists, "series");
+    CHECK_THROWS(nczchunk::rechunk(maps, storage, "x", nczchunk::RechunkOptions().chunks({1, 1})), Status::invalid,
+                 "for each dimension");
+    CHECK_THROWS(nczchunk::rechunk_plan(maps, nczchunk::RechunkOptions().memory(1)), Status::no_memory, "at least");
+    // A callback ends the call.
+    context.progress([](const nczchunk::Progress &) { return false; });
+    CHECK_THROWS(nczchunk::rechunk(maps, storage, "ended", series, context), std::errc::operation_canceled, "");
+    CHECK(!Array::find(storage, "ended"));
+}
+
 int main(int argc, char **argv)
 {
     const std::string data = argc > 1 ? argv[1] : "data";
@@ -724,5 +761,6 @@ int main(int argc, char **argv)
     listing();
     groups();
     where_chunks_are();
+    rechunking();
     return 0;
 }

@@ -393,6 +393,46 @@ static void plans_that_share_a_chunk(void)
     }
 }
 
+/*
+ * Three processes need parts of one line of six chunks: each makes the plans of all, and knows without asking which
+ * chunks it fetches for whom.
+ */
+static void chunks_have_owners(void)
+{
+    const slice slices[3] = {{0, 12, 1}, {4, 20, 1}, {9, 8, 2}};
+    const nczchunk_plan *plans[3];
+    nczchunk_plan *made[3];
+
+    for (int p = 0; p < 3; p++) plans[p] = made[p] = plan_of_slice(slices[p], line, quarter, 0);
+    for (size_t p = 0; p < 3; p++) {
+        nczchunk_projection mine, there;
+
+        for (size_t i = 0; nczchunk_plan_chunk(plans[p], i, &mine, sizeof mine, NULL, NULL) == 0; i++) {
+            size_t owner = 9;
+
+            CHECK_OK(nczchunk_plan_owner(plans, 3, p, i, &owner, NULL));
+            CHECK(owner < 3);
+            for (size_t other = 0; other < 3; other++) {
+                size_t number = 9, same = 9;
+
+                CHECK_OK(nczchunk_plan_intersect(plans[p], i, plans[other], &number, NULL));
+                if (number == SIZE_MAX) {
+                    CHECK(other != owner && other != p);
+                    continue;
+                }
+                /* What the other needs of the chunk is in the other's plan. */
+                CHECK_OK(nczchunk_plan_chunk(plans[other], number, &there, sizeof there, NULL, NULL));
+                CHECK_EQ(there.chunk_index, mine.chunk_index);
+                /* All say the same. */
+                CHECK_OK(nczchunk_plan_owner(plans, 3, other, number, &same, NULL));
+                CHECK_EQ(same, owner);
+                if (other == owner) CHECK(2 * there.iocount >= mine.iocount);
+            }
+        }
+    }
+    for (int p = 0; p < 3; p++) nczchunk_plan_free(made[p]);
+}
+
 /* Whether any chunk of one is a chunk of the other, found by looking at all of them. */
 static int shares_by_looking(const nczchunk_plan *plan, const nczchunk_plan *other)
 {
@@ -565,6 +605,7 @@ int main(void)
     a_grid_of_more_chunks_than_can_be_counted();
     other_accesses_are_refused();
     plans_that_share_a_chunk();
+    chunks_have_owners();
     every_two_slices();
     plans_that_share_in_one_dimension_only();
     plans_of_very_many_chunks();

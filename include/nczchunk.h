@@ -861,6 +861,41 @@ int nczchunk_plan_shares_chunks(const nczchunk_plan *plan,
                                 nczchunk_context *context);
 
 /**
+ * Finds the i-th chunk of a plan in another plan for the same variable: other_i receives its number there, for
+ * nczchunk_plan_chunk and the like, or SIZE_MAX if the other plan does not touch that chunk. Where several processes
+ * have a plan each, this tells what one has that another needs. It takes about the same time for any number of chunks.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins),
+ * NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_plan_intersect(const nczchunk_plan *plan,
+                            size_t i,
+                            const nczchunk_plan *other,
+                            size_t *other_i,
+                            nczchunk_context *context);
+
+/**
+ * Tells which of several plans for the same variable owns the i-th chunk of the one with number plan: owner receives
+ * the owner's number, counted from 0. If each process knows the plans of all, each applies the same rule and none has
+ * to ask: the owner fetches and decodes the chunk, and sends the others what they need of it. nczchunk_mpi does so.
+ *
+ * The owner is one of the plans that need most of the chunk: that select at least half as many of its elements as the
+ * plan that selects the most. Chunks that several plans need so are divided among them in equal parts, of chunks that
+ * lie side by side where that is possible. The order of the plans counts, so it must be the same everywhere.
+ *
+ * Errors: NCZCHUNK_EINVAL (a NULL argument, or a NULL in plans; plans for different ranks, chunk lengths or origins),
+ * NCZCHUNK_EINVALCOORDS (plan is not below num_plans; i is beyond its last chunk), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_plan_owner(const nczchunk_plan *const *plans,
+                        size_t num_plans,
+                        size_t plan,
+                        size_t i,
+                        size_t *owner,
+                        nczchunk_context *context);
+
+/**
  * Returns one of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from
  * number first_chunk on. The parts differ by at most one chunk in length, and together they are the whole plan. If
  * there are more parts than chunks, some are empty. Parts of a plan for writing touch different chunks (of the write
@@ -1891,6 +1926,11 @@ typedef struct nczchunk_advise_costs {
      * How many bytes are stored for a decoded byte. 0 for 0.5.
      */
     double stored;
+    /**
+     * 1 if a chunk is decoded only up to the last element that is read, as this library decodes zstd without other
+     * codecs; 0 if it is decoded as a whole.
+     */
+    size_t in_part;
 } nczchunk_advise_costs;
 
 /**
@@ -1995,7 +2035,7 @@ int nczchunk_advise_cost(size_t rank,
 
 /** Initialises a nczchunk_advise_costs that uses nothing yet. */
 #define NCZCHUNK_ADVISE_COSTS_INIT \
-    {sizeof(nczchunk_advise_costs), 0, 0, 0, 0, 0, 0, 0}
+    {sizeof(nczchunk_advise_costs), 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * CLASSIC FILES: THE OFFSET OF A VALUE

@@ -1994,6 +1994,29 @@ class Plan {
         return shared != 0;
     }
 
+    /// The number of this plan's i-th chunk in another plan for the same variable; nothing if the other does not touch
+    /// that chunk.
+    std::optional<std::size_t> intersect(std::size_t i, const Plan &other) const
+    {
+        std::size_t there = 0;
+        call([&](nczchunk_context *context) {
+            return nczchunk_plan_intersect(plan_.get(), i, other.plan_.get(), &there, context);
+        });
+        return there == SIZE_MAX ? std::nullopt : std::optional<std::size_t>(there);
+    }
+
+    /// Which of several plans owns the i-th chunk of the one with number plan; see nczchunk_plan_owner.
+    static std::size_t owner(const std::vector<const Plan *> &plans, std::size_t plan, std::size_t i)
+    {
+        std::vector<const nczchunk_plan *> handles;
+        std::size_t owner = 0;
+        for (const Plan *each : plans) handles.push_back(each ? each->plan_.get() : nullptr);
+        call([&](nczchunk_context *context) {
+            return nczchunk_plan_owner(handles.data(), handles.size(), plan, i, &owner, context);
+        });
+        return owner;
+    }
+
     /// Reads all or a part of the plan into memory. The memory has as many elements as are selected or, for a plan with
     /// a layout, as the memory for which the plan was made. It is the same memory for every part.
     template <class Container> void read_into(StoreRef store, Container &&out, ContextRef context = {}) const

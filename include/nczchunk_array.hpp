@@ -1707,6 +1707,135 @@ inline void consolidate(const Storage &storage, const std::string &group = {})
     });
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// RECHUNKING
+
+/// How an array is or was rechunked: see nczchunk_rechunk_report.
+using RechunkReport = nczchunk_rechunk_report;
+
+/// How an array is to be rechunked: see nczchunk_rechunk_options. By default with chunks of about 16 MiB, or those that
+/// a Zarr array has, to Zarr v3, within 256 MiB of memory.
+///
+///     nczchunk::RechunkOptions().chunks({365, 24, 24}).memory(64 << 20)
+class RechunkOptions {
+  public:
+    /// Sets the most bytes of memory that the call takes.
+    RechunkOptions &memory(std::size_t bytes)
+    {
+        memory_ = bytes;
+        return *this;
+    }
+
+    /// Sets the lengths of a chunk; and the lengths of a shard, which are multiples of those of a chunk.
+    RechunkOptions &chunks(const Lengths &lengths)
+    {
+        chunks_ = lengths;
+        return *this;
+    }
+    RechunkOptions &shards(const Lengths &lengths)
+    {
+        shards_ = lengths;
+        return *this;
+    }
+
+    /// Adds a codec, as Description::codec does; or has none. By default those of a Zarr array stay.
+    RechunkOptions &codec(std::string name, std::string configuration = {})
+    {
+        codecs_.emplace_back(std::move(name), std::move(configuration));
+        return *this;
+    }
+    RechunkOptions &uncompressed()
+    {
+        uncompressed_ = true;
+        return *this;
+    }
+
+    RechunkOptions &format(Format format)
+    {
+        format_ = format;
+        return *this;
+    }
+
+    RechunkOptions &endian(Endian endian)
+    {
+        endian_ = endian;
+        return *this;
+    }
+
+    /// Sets where the temporary array is, if there is one. The storage must exist as long as these options are used.
+    RechunkOptions &temporary(const Storage &storage)
+    {
+        temporary_ = &storage;
+        return *this;
+    }
+
+    /// Calls function with the options as C has them, for an array of this rank, and returns its report.
+    template <class Function> RechunkReport pass(const Array &source, ContextRef context, Function function) const
+    {
+        for (const std::optional<Lengths> *lengths : {&chunks_, &shards_})
+            if (*lengths && (*lengths)->size() != nczchunk_var_rank(nczchunk_array_var(source.get())))
+                throw Error(Status::invalid, "there must be a length for each dimension of the array");
+        std::vector<nczchunk_codec_setting> codecs;
+        for (const auto &[name, configuration] : codecs_)
+            codecs.push_back({detail::c_text(name), detail::c_text(configuration)});
+        nczchunk_rechunk_options options = NCZCHUNK_RECHUNK_OPTIONS_INIT;
+        options.memory = memory_;
+        options.chunk_shape = chunks_ ? chunks_->data() : nullptr;
+        options.shard_shape = shards_ ? shards_->data() : nullptr;
+        options.codecs = codecs.empty() ? nullptr : codecs.data();
+        options.num_codecs = codecs.size();
+        options.uncompressed = uncompressed_ ? 1 : 0;
+        options.format = static_cast<std::size_t>(format_);
+        options.endian = static_cast<std::size_t>(endian_);
+        options.temporary = temporary_ != nullptr ? temporary_->get() : nullptr;
+        RechunkReport report = NCZCHUNK_RECHUNK_REPORT_INIT;
+        call([&](nczchunk_context *with) { return function(&options, &report, with); }, context);
+        return report;
+    }
+
+  private:
+    std::size_t memory_ = std::size_t(256) << 20;
+    std::optional<Lengths> chunks_, shards_;
+    std::vector<std::pair<std::string, std::string>> codecs_;
+    Format format_ = Format::zarr_v3;
+    Endian endian_ = Endian::native;
+    const Storage *temporary_ = nullptr;
+    bool uncompressed_ = false;
+};
+
+/// Writes the elements of an array to a new array with other chunks, within a limit of memory. A call that was ended in
+/// the middle is continued by the same call. The threads and the progress callback are the context's. See
+/// nczchunk_rechunk.
+inline RechunkReport rechunk(const Array &source,
+                             const std::string &path,
+                             const std::string &name = {},
+                             const RechunkOptions &options = {},
+                             ContextRef context = {})
+{
+    return options.pass(source, context, [&](const auto *passed, RechunkReport *report, nczchunk_context *with) {
+        return nczchunk_rechunk(source.get(), detail::c_text(path), detail::c_text(name), passed, report, with);
+    });
+}
+
+inline RechunkReport rechunk(const Array &source,
+                             const Storage &storage,
+                             const std::string &name = {},
+                             const RechunkOptions &options = {},
+                             ContextRef context = {})
+{
+    return options.pass(source, context, [&](const auto *passed, RechunkReport *report, nczchunk_context *with) {
+        return nczchunk_rechunk_in(source.get(), storage.get(), detail::c_text(name), passed, report, with);
+    });
+}
+
+/// How rechunk would rechunk an array. Nothing is read or written.
+inline RechunkReport rechunk_plan(const Array &source, const RechunkOptions &options = {}, ContextRef context = {})
+{
+    return options.pass(source, context, [&](const auto *passed, RechunkReport *report, nczchunk_context *with) {
+        return nczchunk_rechunk_plan(source.get(), passed, report, with);
+    });
+}
+
 } // namespace NCZCHUNK_NAMESPACE
 
 #endif // NCZCHUNK_ARRAY_HPP

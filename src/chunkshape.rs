@@ -108,8 +108,11 @@ pub struct nczchunk_advise_costs {
     pub decoding: f64,
     /// How many bytes are stored for a decoded byte. 0 for 0.5.
     pub stored: f64,
+    /// 1 if a chunk is decoded only up to the last element that is read, as this library decodes zstd without other
+    /// codecs; 0 if it is decoded as a whole.
+    pub in_part: usize,
 }
-assert_can_grow!(nczchunk_advise_costs, stored: f64);
+assert_can_grow!(nczchunk_advise_costs, in_part: usize);
 // SAFETY: a structure of C with words and numbers only, the first of which is its size; all of them may be 0, and there
 // is no padding at its end.
 unsafe impl Growing for nczchunk_advise_costs {}
@@ -234,6 +237,7 @@ unsafe fn read_costs(costs: *const nczchunk_advise_costs) -> Result<Costs> {
             *to = number;
         }
     }
+    to.in_part = from.in_part != 0;
     to.in_flight = or_default(from.in_flight, to.in_flight);
     let (least, most) = to.chunk_bytes;
     to.chunk_bytes = (or_default(from.least_bytes, least), or_default(from.most_bytes, most));

@@ -235,6 +235,66 @@ pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
     unsafe { report_computed(context, tell) }
 }
 
+/// Finds the i-th chunk of a plan in another plan for the same variable: other_i receives its number there, for
+/// nczchunk_plan_chunk and the like, or SIZE_MAX if the other plan does not touch that chunk. Where several processes
+/// have a plan each, this tells what one has that another needs. It takes about the same time for any number of chunks.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins),
+/// NCZCHUNK_EINVALCOORDS (i is beyond the last chunk), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_intersect(
+    plan: *const nczchunk_plan,
+    i: usize,
+    other: *const nczchunk_plan,
+    other_i: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
+    let tell = || unsafe {
+        let (plan, other) = (handle(plan, "plan is NULL")?, handle(other, "other is NULL")?);
+        *handle_mut(other_i, "other_i is NULL")? = plan.0.intersect(i, &other.0)?.unwrap_or(usize::MAX);
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report_computed(context, tell) }
+}
+
+/// Tells which of several plans for the same variable owns the i-th chunk of the one with number plan: owner receives
+/// the owner's number, counted from 0. If each process knows the plans of all, each applies the same rule and none has
+/// to ask: the owner fetches and decodes the chunk, and sends the others what they need of it. nczchunk_mpi does so.
+///
+/// The owner is one of the plans that need most of the chunk: that select at least half as many of its elements as the
+/// plan that selects the most. Chunks that several plans need so are divided among them in equal parts, of chunks that
+/// lie side by side where that is possible. The order of the plans counts, so it must be the same everywhere.
+///
+/// Errors: NCZCHUNK_EINVAL (a NULL argument, or a NULL in plans; plans for different ranks, chunk lengths or origins),
+/// NCZCHUNK_EINVALCOORDS (plan is not below num_plans; i is beyond its last chunk), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_plan_owner(
+    plans: *const *const nczchunk_plan,
+    num_plans: usize,
+    plan: usize,
+    i: usize,
+    owner: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let tell = || {
+        // SAFETY: plans is NULL or has num_plans entries, each NULL or alive, as documented; owner is NULL or a place.
+        let (plans, owner) =
+            unsafe { (required(plans, num_plans, "plans is NULL")?, handle_mut(owner, "owner is NULL")?) };
+        if plans.iter().any(|plan| plan.is_null()) {
+            return Err(ErrorKind::Argument("a plan is NULL").into());
+        }
+        // SAFETY: none is NULL, so all are alive.
+        let all = plans.iter().map(|&plan| -> &Plan<'_> { unsafe { &(*plan).0 } });
+        let asked = all.clone().nth(plan).ok_or(ErrorKind::Index { index: plan, len: num_plans })?;
+        *owner = nczchunk_engine::owner::owner_of(all, asked, i)?;
+        Ok(())
+    };
+    // SAFETY: the header's general promise.
+    unsafe { report_computed(context, tell) }
+}
+
 /// Returns one of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from
 /// number first_chunk on. The parts differ by at most one chunk in length, and together they are the whole plan. If
 /// there are more parts than chunks, some are empty. Parts of a plan for writing touch different chunks (of the write

@@ -1,6 +1,8 @@
 //! `nczchunk advise`: which chunk shape costs least for the ways in which an array is read, beside those that others
 //! choose and the one that it has.
 
+mod picture;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use nczchunk::chunkshape::{
-    self, Cost, Costs, NETCDF_TARGET_BYTES, Pattern as Reads, RECHUNKIT_TARGET_BYTES, advise, cost,
+    self, Cost, Costs, NETCDF_TARGET_BYTES, Pattern as Reads, RECHUNKIT_TARGET_BYTES, advise, cost, survey,
 };
 use nczchunk::object::{Memory, Storage};
 use nczchunk::{Access, Array, Description, ElementType, Hyperslab, Options, Plan};
@@ -50,9 +52,10 @@ pub struct Advise {
     /// A file with the hyperslabs that were read
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// How long a request takes until its first byte is there, such as 50ms or 100us
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "100us")]
-    latency: Duration,
+    /// How long a request takes until its first byte is there, such as 50ms [default: as measured if PATH is a file or
+    /// a directory; else 100us]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    latency: Option<Duration>,
     /// How many bytes a second arrive, such as 100M
     #[arg(long, value_name = "BYTES", value_parser = lengths::bytes, default_value = "1G")]
     bandwidth: usize,
@@ -71,6 +74,9 @@ pub struct Advise {
     /// The most bytes of a shard: then shards of chunks are advised, too
     #[arg(long, value_name = "BYTES", value_parser = lengths::bytes)]
     shard: Option<usize>,
+    /// Draws what reads cost with all the shapes that were compared
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
     /// Prints a JSON document
     #[arg(long)]
     json: bool,
@@ -185,6 +191,19 @@ impl Advise {
             let mean = of_each.iter().zip(&patterns).map(|(cost, p)| cost.seconds * p.weight).sum::<f64>() / weights;
             rows.push(Row { name, chunks, costs: of_each, mean });
         }
+        if let Some(path) = &self.svg {
+            if shape.is_empty() {
+                return Err(Failure::usage("--svg: a scalar has no chunk shapes to draw"));
+            }
+            let mut cells = picture::Cells::default();
+            survey(&shape, size, &patterns, &costs, |chunks, mean| {
+                cells.add(chunks, mean);
+                Ok(())
+            })?;
+            let marks: Vec<_> = rows.iter().map(|row| (row.name, &*row.chunks, row.mean)).collect();
+            let title = format!("What a read of {} costs on average, by the shape of chunks", human::shape(&shape));
+            std::fs::write(path, picture::draw(&title, &cells, &marks)).map_err(Failure::about(path.display()))?;
+        }
         let shards = self.shard.map(|most| shards(&shape, &advised, size, most));
         if self.json {
             return print_json(&shape, &reads, &costs, &rows, shards.as_deref());
@@ -210,17 +229,25 @@ impl Advise {
 
     fn costs(&self, array: Option<&Array>, threads: usize) -> Result<Costs> {
         let mut costs = Costs::default();
-        let (decoding, stored) = match (self.decoding, array) {
-            (Some(decoding), None) => (decoding as f64, costs.stored),
-            (given, Some(array)) => {
-                let (measured, stored) = measure(array, threads)?;
-                (given.map_or(measured, |given| given as f64), stored)
-            }
+        let is_url = self.storage.as_ref().is_some_and(|path| path.to_string_lossy().contains("://"));
+        let given = (self.decoding.is_some() && array.is_none()).then(Measured::default);
+        let measured = match (given, array) {
+            (Some(given), _) => given,
+            (None, Some(array)) => measure(array, threads)?,
             (None, None) => measure(&sample()?, threads)?,
         };
-        costs.latency = self.latency.as_secs_f64();
         costs.bandwidth = self.bandwidth as f64;
-        (costs.decoding, costs.stored) = (decoding, stored);
+        costs.decoding = self.decoding.map_or(measured.decoding, |given| given as f64);
+        (costs.stored, costs.in_part) = (measured.stored, measured.in_part);
+        costs.latency = match (self.latency, array) {
+            (Some(given), _) => given.as_secs_f64(),
+            // What a chunk takes longer than from memory, its bytes apart.
+            (None, Some(_)) if !is_url => {
+                let of_bytes = measured.chunk_bytes * measured.stored / costs.bandwidth;
+                (measured.beyond_decoding - of_bytes).max(1e-6)
+            }
+            (None, _) => costs.latency,
+        };
         costs.in_flight = self.in_flight;
         costs.chunk_bytes = (self.least.min(self.most), self.most);
         Ok(costs)
@@ -243,9 +270,30 @@ fn sample() -> Result<Array> {
     Ok(array)
 }
 
-/// How many bytes a second an array is decoded with, and how many bytes are stored for a decoded one: of its first
-/// chunks, which have been read once before.
-fn measure(array: &Array, threads: usize) -> Result<(f64, f64)> {
+/// What was measured of an array's first chunks.
+struct Measured {
+    /// Decoded bytes a second.
+    decoding: f64,
+    /// Stored bytes for a decoded one.
+    stored: f64,
+    /// Whether a chunk is decoded only up to the last element that is read.
+    in_part: bool,
+    /// Seconds that a chunk takes besides those for decoding it.
+    beyond_decoding: f64,
+    /// Bytes of a decoded chunk, in the mean.
+    chunk_bytes: f64,
+}
+
+impl Default for Measured {
+    fn default() -> Self {
+        let costs = Costs::default();
+        let (decoding, stored, beyond_decoding) = (costs.decoding, costs.stored, costs.latency);
+        Measured { decoding, stored, in_part: costs.in_part, beyond_decoding, chunk_bytes: 0.0 }
+    }
+}
+
+/// Reads the first chunks of an array, and the same chunks from memory.
+fn measure(array: &Array, threads: usize) -> Result<Measured> {
     const BYTES: usize = 32 << 20;
     let variable = array.variable();
     let plan = Plan::new(variable, &Hyperslab::all(), Access::Read)?;
@@ -270,16 +318,57 @@ fn measure(array: &Array, threads: usize) -> Result<(f64, f64)> {
         Ok(())
     })?;
     let mut memory = vec![0; plan.selected_bytes()];
+    let from_storage = fastest(array, &plan, &mut memory, threads)?;
+    let num_chunks = plan.num_chunks().max(1) as f64;
+    let bytes = if decoded > 0 { decoded } else { memory.len() as u64 } as f64;
+    // Where the codecs cannot be had again, decoding is what reading takes.
+    let (mut decoding, mut in_part) = (from_storage, false);
+    if let Some(copy) = copy_in_memory(array, &count, &memory) {
+        let variable = copy.variable();
+        let whole = Plan::new(variable, &Hyperslab::all(), Access::Read)?;
+        decoding = fastest(&copy, &whole, &mut memory, threads)?.min(from_storage);
+        // The first element of each chunk.
+        let lens: Vec<usize> = variable.dimensions().iter().map(nczchunk::Dimension::chunklen).collect();
+        let firsts: Vec<usize> = count.iter().zip(&lens).map(|(count, len)| count.div_ceil(*len)).collect();
+        let strides: Vec<isize> = lens.iter().map(|&len| len as isize).collect();
+        let first = Plan::new(variable, &Hyperslab::new(&start, &firsts).with_stride(&strides), Access::Read)?;
+        let mut elements = vec![0; first.selected_bytes()];
+        in_part = fastest(&copy, &first, &mut elements, threads)? * 2 < decoding;
+    }
+    Ok(Measured {
+        decoding: bytes / decoding.as_secs_f64().max(1e-9),
+        stored: if decoded > 0 { stored as f64 / decoded as f64 } else { 1.0 },
+        in_part,
+        beyond_decoding: (from_storage - decoding).as_secs_f64() / num_chunks,
+        chunk_bytes: bytes / num_chunks,
+    })
+}
+
+/// The least time that a read takes, of three.
+fn fastest(array: &Array, plan: &Plan<'_>, memory: &mut [u8], threads: usize) -> Result<Duration> {
     let mut best = Duration::MAX;
     for _ in 0..3 {
         let begun = Instant::now();
         let options = Options::default().with_threads(threads).without_cache();
-        plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut memory, options)?;
+        plan.read_chunks(array.store(), 0..plan.num_chunks(), memory, options)?;
         best = best.min(begun.elapsed());
     }
-    let ratio = if decoded > 0 { stored as f64 / decoded as f64 } else { 1.0 };
-    let decoded = if decoded > 0 { decoded } else { memory.len() as u64 };
-    Ok((decoded as f64 / best.as_secs_f64().max(1e-9), ratio))
+    Ok(best)
+}
+
+/// An array in memory with the first elements of another, in the same chunks and with the same codecs. `None` if there
+/// can be none, such as for codecs that do not encode.
+fn copy_in_memory(array: &Array, shape: &[usize], elements: &[u8]) -> Option<Array> {
+    let lens: Vec<usize> = array.variable().dimensions().iter().map(nczchunk::Dimension::chunklen).collect();
+    let codecs = array.codecs().ok()?;
+    let codecs: Vec<(&str, &str)> = codecs.iter().map(|(name, settings)| (&**name, &**settings)).collect();
+    let format =
+        if array.format() == "Zarr v3" { nczchunk::ArrayFormat::ZarrV3 } else { nczchunk::ArrayFormat::ZarrV2 };
+    let description =
+        Description::new(shape, *array.element_type()).with_chunk_shape(&lens).with_format(format).with_codecs(&codecs);
+    let copy = Array::create_in(&Storage::new(Memory::new()).ok()?, "", &description).ok()?;
+    Plan::new(copy.variable(), &Hyperslab::all(), Access::Write).ok()?.write(copy.store(), elements).ok()?;
+    Some(copy)
 }
 
 /// The reads of a trace: a line for each, with a path, a name, counts and strides. Reads of other arrays are left out,

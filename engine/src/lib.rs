@@ -62,6 +62,7 @@ pub mod lock;
 pub mod odometer;
 #[doc(hidden)]
 pub mod open_object;
+pub mod owner;
 #[doc(hidden)]
 pub mod panic_guard;
 #[doc(hidden)]

@@ -196,6 +196,37 @@ impl Plan<'_> {
         Ok(())
     }
 
+    /// The number of the chunk with these indices, as [`chunk`](Self::chunk) counts; `None` if the plan does not touch
+    /// it.
+    pub fn find(&self, chunk_indices: impl IntoIterator<Item = isize>) -> Option<usize> {
+        let mut i = 0;
+        for (dimension, index) in self.dimensions.iter().zip(chunk_indices) {
+            i = i * dimension.len() + dimension.find(index)?;
+        }
+        (i < self.num_chunks).then_some(i)
+    }
+
+    /// The number that the i-th chunk of this plan has in another; `None` if the other does not touch it.
+    ///
+    /// # Errors
+    /// `Index` beyond the last chunk, `Argument` if the plans are for different grids of chunks, `OutOfMemory`.
+    pub fn intersect(&self, i: usize, other: &Plan<'_>) -> Result<Option<usize>> {
+        self.check_grid(other)?;
+        let mut projections: Dims<Projection> = Dims::new();
+        dims::fill(&mut projections, self.rank(), Projection::default())?;
+        self.chunk(i, &mut projections)?;
+        Ok(other.find(projections.iter().map(|projection| projection.chunk_index)))
+    }
+
+    /// An error if another plan uses other chunks.
+    pub(crate) fn check_grid(&self, other: &Plan<'_>) -> Result<()> {
+        let [mine, others] = [self, other].map(|plan| plan.grid().dimensions());
+        if mine.len() != others.len() || !mine.iter().zip(others).all(|(mine, others)| mine.is_cut_like(others)) {
+            return Err(ErrorKind::Argument("the plans are for different grids of chunks").into());
+        }
+        Ok(())
+    }
+
     /// How many elements are selected of the chunks before the i-th one, which may be one beyond the last.
     pub(crate) fn elements_before(&self, i: usize) -> usize {
         match i {

@@ -204,6 +204,40 @@ impl Projections {
         })
     }
 
+    /// The number of the projection onto the chunk with this index; `None` if the slice does not touch that chunk.
+    pub fn find(&self, chunk_index: isize) -> Option<usize> {
+        let chunk = self.dimension.chunk_at(chunk_index);
+        let Some(list) = self.dimension.list() else { return self.regular_find(chunk) };
+        // Before an index of another chunk is looked up, and wraps.
+        if self.is_empty() || chunk >= self.dimension.num_chunks() {
+            return None;
+        }
+        let at = list.run_of(chunk);
+        let run = &list.runs()[at];
+        let found = self.within(run).0.regular_find(chunk - run.first_chunk)?;
+        Some(match &self.counts {
+            None => chunk - self.first_chunk,
+            Some(counts) => match at.checked_sub(counts.first_run)? {
+                0 => found,
+                before => counts.ends.get(before - 1)? + found,
+            },
+        })
+    }
+
+    /// The same of chunks without a list, of which this is one or one beyond the last.
+    fn regular_find(&self, chunk: usize) -> Option<usize> {
+        let p = if self.is_dense() {
+            chunk.checked_sub(self.first_chunk)?
+        } else {
+            // The first element that is not before the chunk.
+            let begin = chunk.checked_mul(self.dimension.regular_chunklen())?;
+            let p = begin.saturating_sub(self.start).div_ceil(self.slice.stride());
+            let position = self.start.checked_add(p.checked_mul(self.slice.stride())?)?;
+            (self.dimension.regular_locate(position).0 == chunk).then_some(p)?
+        };
+        (p < self.len).then_some(p)
+    }
+
     /// The projection after this one, which is one of these and not the last, onto chunks without a list.
     #[inline]
     pub(crate) fn after(&self, previous: &Projection) -> Projection {
@@ -453,6 +487,32 @@ mod tests {
         let all = projections(last as usize + 1, 1, 0, 2, last);
         assert_eq!(all.len(), 2);
         assert_eq!(all.get(1).unwrap().chunk_index, last);
+    }
+
+    #[test]
+    fn every_touched_chunk_is_found_and_no_other() {
+        for (len, chunklen, start, count, stride) in [
+            (30, 4, 3, 9, 3),
+            (30, 4, 3, 5, 6),
+            (30, 1, 0, 30, 1),
+            (30, 7, 0, 0, 1),
+            (30, 4, 29, 1, 1),
+            (40, 3, 1, 5, 9),
+        ] {
+            for origin in [0, 5, -7] {
+                let dimension = Dimension::new(len, chunklen).unwrap().with_origin(origin).unwrap();
+                let slice = Slice::read(len, start, count, stride).unwrap();
+                let all = Projections::new(&dimension, slice).unwrap();
+                let touched: Vec<_> = all.iter().map(|projection| projection.chunk_index).collect();
+                for chunk in (-20..20).chain([isize::MIN, isize::MAX]) {
+                    assert_eq!(
+                        all.find(chunk),
+                        touched.iter().position(|&touched| touched == chunk),
+                        "{chunk} {all:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 """rechunk(): other chunks within a limit of memory."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,29 @@ def test_options(maps, tmp_path, options):
     with nczchunk.open(tmp_path / "new", "a/b") as array:
         assert np.array_equal(array[...], values)
         assert array.shards == options.get("shards")
+
+
+def test_progress_is_told_and_what_it_raises_ends_the_call(maps, tmp_path):
+    (source, values), told = maps, []
+    nczchunk.rechunk(source, tmp_path / "series", chunks=(240, 10, 10), memory=9 << 20,
+                     progress=lambda done, total: told.append((done, total)))
+    assert told[-1][0] == told[-1][1] > 0
+    assert told == sorted(told) and len({total for _, total in told}) == 1
+
+    def stop(done, total):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        nczchunk.rechunk(source, tmp_path / "ended", progress=stop)
+    assert not (tmp_path / "ended" / "zarr.json").exists()
+    nczchunk.rechunk(source, tmp_path / "ended")
+    with nczchunk.open(tmp_path / "ended") as found:
+        assert np.array_equal(found[...], values)
+    # In another thread than the main one, too.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(nczchunk.rechunk, source, tmp_path / "thread", progress=lambda *far: told.append(far)).result()
+    with pytest.raises(TypeError, match="expected a function"):
+        nczchunk.rechunk(source, tmp_path / "x", progress=3)
 
 
 def test_two_passes_have_a_temporary_array(maps, tmp_path):

@@ -112,6 +112,10 @@ impl Listed {
             .collect();
         assert_eq!(found, expected, "{self:?}");
         assert_eq!((all.len(), all.get(all.len())), (expected.len(), None), "{self:?}");
+        for chunk in 0..self.encoded.len() + 1 {
+            let there = expected.iter().position(|touched| touched.chunk_index == chunk as u128);
+            assert_eq!(all.find(chunk as isize), there, "{self:?} {chunk}");
+        }
         let covered = expected.iter().filter(|touched| touched.iocount == touched.limit).count();
         assert_eq!(all.num_covered(), covered, "{self:?}");
         assert_eq!(all.iter().filter(|projection| all.covers(projection)).count(), covered, "{self:?}");

@@ -193,6 +193,55 @@ static int touches_several(const NC_VAR_INFO_T* var, size_t rank, const size64_t
     return 0;
 }
 
+/* Adds text to a line unless it would be longer than there is room; tells where the line ends. */
+static size_t add(char* line, size_t room, size_t end, const char* text, size_t len)
+{
+    if (len >= room - end)
+        return room; /* also if an earlier one did not fit */
+    memcpy(line + end, text, len);
+    return end + len;
+}
+
+/* Adds a read to the file that NCZCHUNK_TRACE names in the environment, for `nczchunk advise --trace`: the file, the
+ * variable, the counts and the strides. A read that cannot be recorded is left out. */
+static void trace(const NC_VAR_INFO_T* var, size_t rank, const size64_t* count, const size64_t* stride)
+{
+    static const char* where = "";
+    char line[4096], number[32];
+    const char* path = var->container->nc4_info->controller->path;
+    const NC_GRP_INFO_T* groups[64];
+    size_t end = 0, depth = 0;
+    FILE* file;
+
+    if (where != NULL && where[0] == '\0')
+        where = getenv("NCZCHUNK_TRACE"); /* netCDF-C is used by one thread at a time */
+    if (where == NULL || where[0] == '\0' || path == NULL)
+        return;
+    if (strncmp(path, "file://", 7) == 0)
+        path += 7;
+    end = add(line, sizeof line, end, path, strcspn(path, "#"));
+    end = add(line, sizeof line, end, "\t", 1);
+    for (const NC_GRP_INFO_T* group = var->container; group->parent != NULL && depth < 64; group = group->parent)
+        groups[depth++] = group;
+    while (depth-- > 0) {
+        end = add(line, sizeof line, end, groups[depth]->hdr.name, strlen(groups[depth]->hdr.name));
+        end = add(line, sizeof line, end, "/", 1);
+    }
+    end = add(line, sizeof line, end, var->hdr.name, strlen(var->hdr.name));
+    for (int strides = 0; strides < 2; strides++)
+        for (size_t d = 0; d < rank || d == 0; d++) {
+            const size64_t n = rank == 0 ? 0 : strides ? stride[d] : count[d];
+            const int len = snprintf(number, sizeof number, "%s%llu", d == 0 ? "\t" : ",", (unsigned long long)n);
+
+            end = add(line, sizeof line, end, number, rank == 0 ? 1 : (size_t)len);
+        }
+    end = add(line, sizeof line, end, "\n", 1);
+    if (end >= sizeof line || (file = fopen(where, "a")) == NULL)
+        return;
+    fwrite(line, 1, end, file);
+    fclose(file);
+}
+
 /* The entry from zvar.c: what nc_get_vars and nc_put_vars come down to. */
 int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t* count, size64_t* stride, void* memory,
                       nc_type typecode)
@@ -222,6 +271,8 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     for (size_t d = 0; d < rank; d++)
         dimlens[d] = var->dim[d]->len;
 
+    if (reading)
+        trace(var, rank, count, stride);
     transfer.spans_chunks = spans_chunks(var, rank, count, stride);
 #if NETCDF_CACHE_COUNTS
     if (FILTERED(transfer.cache) && var->type_info->hdr.id < NC_STRING)

@@ -32,6 +32,19 @@ fn an_array_and_a_trace_get_advice() {
 }
 
 #[test]
+fn costs_are_drawn() {
+    let directory = Temporary::new();
+    run_at(&directory, &["advise", "data/coads_sst.zarr", "-p", "map,series", "--svg", "@/x.svg"]).text();
+    let text = std::fs::read_to_string(directory.join("x.svg")).unwrap();
+    assert!(text.starts_with("<svg xmlns") && text.ends_with("</svg>\n"));
+    for words in ["advised: ", "present: 5 x 40 x 50, ", "netCDF-C: ", "rechunkit: ", "to 1.1 times the least"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let message = run_at(&directory, &["advise", "data/coads_sst.zarr", "-p", "map", "--svg", "@/none/x"]).message(1);
+    assert!(message.contains("none/x"), "{message}");
+}
+
+#[test]
 fn what_is_no_pattern_is_refused() {
     for (arguments, words) in [
         (&["--shape", "10x10", "--pattern", "maps"][..], "expected map, series, row, all or 2 lengths"),

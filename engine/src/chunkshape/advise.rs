@@ -11,10 +11,18 @@
 //! chunks; over all dimensions their product, each of which is one request. A read then takes
 //!
 //! ```text
-//!     ceil(requests / in flight) * latency + stored bytes / bandwidth + decoded bytes / decoding speed
+//!     requests / in flight * latency + stored bytes / bandwidth + decoded bytes / decoding speed
 //! ```
 //!
-//! and the cost of a chunk shape is the mean over the patterns, by their weights.
+//! but at least one latency, and the cost of a chunk shape is the mean over the patterns, by their weights.
+//!
+//! A codec such as zstd decodes a chunk only up to the last element that is read. Along a dimension, the touched chunks
+//! end in all after a + s mod c elements: all but the last have their c, and the first begins with s mod c elements
+//! that are not read. With e chunks that is on average l = a + mean of (s mod c), and the elements up to the last are
+//!
+//! ```text
+//!     product of all e + sum over the dimensions of (l - e) * elements of a step * product of other e
+//! ```
 
 use super::arguments::check;
 use super::{NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES, netcdf, rechunkit};
@@ -46,11 +54,13 @@ pub struct Costs {
     pub stored: f64,
     /// The fewest and the most bytes of a chunk, decoded. Arrays that are smaller have smaller chunks.
     pub chunk_bytes: (usize, usize),
+    /// Whether a chunk is decoded only up to the last element that is read, as by zstd, and not as a whole.
+    pub in_part: bool,
 }
 
 impl Default for Costs {
     /// A local disk: 0.1 ms, 1 GB/s, 1 GB/s of decoding, 1 request at a time, half of the bytes stored, chunks from
-    /// 64 KiB to 64 MiB.
+    /// 64 KiB to 64 MiB, decoded as a whole.
     fn default() -> Self {
         Costs {
             latency: 1e-4,
@@ -59,6 +69,7 @@ impl Default for Costs {
             in_flight: 1,
             stored: 0.5,
             chunk_bytes: (64 << 10, 64 << 20),
+            in_part: false,
         }
     }
 }
@@ -104,6 +115,15 @@ fn touched(len: usize, count: usize, chunk: usize) -> f64 {
     sum(starts) / starts as f64
 }
 
+/// How many elements the touched chunks have along a dimension up to the last that is read of each, in the mean.
+fn reached(len: usize, count: usize, chunk: usize) -> f64 {
+    let (count, chunk) = (count.clamp(1, len.max(1)), chunk.max(1));
+    let starts = len.max(1) - count + 1;
+    let (whole, rest) = ((starts / chunk) as f64, (starts % chunk) as f64);
+    let within = whole * (chunk as f64 * (chunk as f64 - 1.0) / 2.0) + rest * (rest - 1.0) / 2.0;
+    count as f64 + within / starts as f64
+}
+
 /// What each read of a pattern costs with chunks of these lengths.
 ///
 /// # Errors
@@ -127,9 +147,23 @@ fn of(dimlens: &[usize], typesize: usize, chunklens: &[usize], pattern: &Pattern
         requests *= touched;
         bytes *= touched * chunk as f64;
     }
+    let decoded = if costs.in_part { up_to_the_last(dimlens, chunklens, pattern) * typesize as f64 } else { bytes };
     let rounds = (requests / costs.in_flight.max(1) as f64).max(1.0);
-    let seconds = rounds * costs.latency + bytes * costs.stored / costs.bandwidth + bytes / costs.decoding;
+    let seconds = rounds * costs.latency + bytes * costs.stored / costs.bandwidth + decoded / costs.decoding;
     Cost { requests, bytes, seconds }
+}
+
+/// How many elements of the touched chunks come no later than the last one that is read.
+fn up_to_the_last(dimlens: &[usize], chunklens: &[usize], pattern: &Pattern<'_>) -> f64 {
+    // From the fastest dimension on: the chunks that are touched, and the elements up to the last of each.
+    let (mut chunks, mut elements, mut step) = (1.0, 1.0, 1.0);
+    for ((&len, &chunk), &count) in dimlens.iter().zip(chunklens).zip(pattern.shape).rev() {
+        let touched = touched(len, count, chunk);
+        elements = elements * touched + (reached(len, count, chunk) - touched) * step * chunks;
+        chunks *= touched;
+        step *= chunk as f64;
+    }
+    elements
 }
 
 fn check_pattern(dimlens: &[usize], pattern: &Pattern<'_>) -> Result<()> {
@@ -181,6 +215,39 @@ pub fn advise(
     chunklens: &mut [usize],
 ) -> Result<f64> {
     check(dimlens, typesize, chunklens)?;
+    let mut best: Option<(f64, Vec<usize>)> = None;
+    survey(dimlens, typesize, patterns, costs, |shape, cost| {
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, alloc::copied(shape)?));
+        }
+        Ok(())
+    })?;
+    // Where no shape is within the bounds, such as for elements that are larger, it is what comes nearest.
+    let (cost, shape) = match best {
+        Some(best) => best,
+        None => {
+            let mut shape = alloc::copied(dimlens)?;
+            rechunkit(dimlens, typesize, costs.chunk_bytes.1.max(typesize), &mut shape)?;
+            (mean(dimlens, typesize, &shape, patterns, costs), shape)
+        }
+    };
+    chunklens.copy_from_slice(&shape);
+    Ok(cost)
+}
+
+/// The shapes that [`advise`] compares: `each` gets the chunk lengths and the mean cost of a read in seconds, some of
+/// them more than once.
+///
+/// # Errors
+/// Those of `advise`, and those of `each`, which end the survey.
+pub fn survey(
+    dimlens: &[usize],
+    typesize: usize,
+    patterns: &[Pattern<'_>],
+    costs: &Costs,
+    mut each: impl FnMut(&[usize], f64) -> Result<()>,
+) -> Result<()> {
+    check(dimlens, typesize, dimlens)?;
     if let Some(d) = dimlens.iter().position(|&dimlen| dimlen == 0) {
         return Err(Error::from(ErrorKind::DimensionLength(0)).in_dimension(d));
     }
@@ -189,18 +256,13 @@ pub fn advise(
     }
     patterns.iter().try_for_each(|pattern| check_pattern(dimlens, pattern))?;
     let rank = dimlens.len();
-    let mut best: Option<(f64, Vec<usize>)> = None;
     let (least, most) = bounds(dimlens, typesize, costs);
     let mut consider = |shape: &[usize]| -> Result<()> {
         let bytes = shape.iter().fold(typesize as f64, |bytes, len| bytes * *len as f64);
         if bytes < least || bytes > most {
             return Ok(());
         }
-        let cost = mean(dimlens, typesize, shape, patterns, costs);
-        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-            best = Some((cost, alloc::copied(shape)?));
-        }
-        Ok(())
+        each(shape, mean(dimlens, typesize, shape, patterns, costs))
     };
     let mut candidates = Vec::new();
     let per_dimension = COMBINATIONS.powf(1.0 / rank.max(1) as f64).max(2.0) as usize;
@@ -246,17 +308,7 @@ pub fn advise(
     netcdf(dimlens, typesize, NETCDF_TARGET_BYTES, &mut shape)?;
     consider(&shape)?;
     rechunkit(dimlens, typesize, RECHUNKIT_TARGET_BYTES, &mut shape)?;
-    consider(&shape)?;
-    // Where no shape is within the bounds, such as for elements that are larger, it is what comes nearest.
-    let (cost, shape) = match best {
-        Some(best) => best,
-        None => {
-            rechunkit(dimlens, typesize, costs.chunk_bytes.1.max(typesize), &mut shape)?;
-            (mean(dimlens, typesize, &shape, patterns, costs), shape)
-        }
-    };
-    chunklens.copy_from_slice(&shape);
-    Ok(cost)
+    consider(&shape)
 }
 
 /// How many bytes a chunk may have.
@@ -312,6 +364,36 @@ mod tests {
             }
         }
         assert_eq!(touched(10, 99, 5), 2.0);
+    }
+
+    #[test]
+    fn elements_up_to_the_last_are_counted_as_if_every_start_were_tried() {
+        let dimlens = [7, 9];
+        for (counts, chunks) in
+            [([1, 9], [3, 4]), ([7, 1], [3, 4]), ([2, 3], [4, 2]), ([5, 5], [7, 9]), ([1, 1], [1, 5])]
+        {
+            let (mut sum, mut reads) = (0, 0);
+            for y in 0..=dimlens[0] - counts[0] {
+                for x in 0..=dimlens[1] - counts[1] {
+                    reads += 1;
+                    // Of each chunk the last element that is read.
+                    for of_y in y / chunks[0]..=(y + counts[0] - 1) / chunks[0] {
+                        for of_x in x / chunks[1]..=(x + counts[1] - 1) / chunks[1] {
+                            let last = |of: usize, end: usize, chunk: usize| (end - 1 - of * chunk).min(chunk - 1);
+                            let (row, column) =
+                                (last(of_y, y + counts[0], chunks[0]), last(of_x, x + counts[1], chunks[1]));
+                            sum += row * chunks[1] + column + 1;
+                        }
+                    }
+                }
+            }
+            let pattern = Pattern { shape: &counts, weight: 1.0 };
+            let found = up_to_the_last(&dimlens, &chunks, &pattern);
+            assert!((found - f64::from(sum as u32) / f64::from(reads)).abs() < 1e-9, "{counts:?} {chunks:?} {found}");
+            let part = Costs { in_part: true, ..Costs::default() };
+            let [part, whole] = [part, Costs::default()].map(|costs| of(&dimlens, 4, &chunks, &pattern, &costs));
+            assert!(part.seconds <= whole.seconds && part.bytes == whole.bytes);
+        }
     }
 
     #[test]

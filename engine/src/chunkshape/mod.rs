@@ -11,6 +11,6 @@ mod arguments;
 mod netcdf;
 mod rechunkit;
 
-pub use advise::{Cost, Costs, Pattern, advise, cost};
+pub use advise::{Cost, Costs, Pattern, advise, cost, survey};
 pub use netcdf::{NETCDF_TARGET_BYTES, netcdf};
 pub use rechunkit::{RECHUNKIT_TARGET_BYTES, rechunkit};

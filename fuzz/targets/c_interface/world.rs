@@ -450,7 +450,25 @@ impl World {
                 return;
             }
             let i = if input.bool() { input.between(0, 255) } else { input.magnitude() };
-            match input.between(0, 5) {
+            match input.between(0, 7) {
+                6 => {
+                    let mut there = 0;
+                    if check(nczchunk_plan_intersect(plan, i, other, &raw mut there, context)) == 0 {
+                        let mut back = 0;
+                        assert!(i < totals.chunks);
+                        if there != usize::MAX {
+                            let status = nczchunk_plan_intersect(other, there, plan, &raw mut back, context);
+                            assert!(check(status) != 0 || back == i);
+                        }
+                    }
+                }
+                7 => {
+                    let (plans, mut owner) = ([plan, other, plan], 0);
+                    let which = input.between(0, 3);
+                    let plans = plans.map(<*mut nczchunk_plan>::cast_const);
+                    let status = nczchunk_plan_owner(plans.as_ptr(), 3, which, i, &raw mut owner, context);
+                    assert!(check(status) != 0 || owner < 3);
+                }
                 0 => {
                     let mut projections = [Projection::default(); ENTRIES];
                     let mut covered = 0;
@@ -967,6 +985,7 @@ impl World {
                     let weights = [1.0, input.word() as f64 / 1e3];
                     let costs = nczchunk_advise_costs {
                         struct_size: if input.bool() { size_of::<nczchunk_advise_costs>() } else { 0 },
+                        in_part: input.between(0, 1),
                         in_flight: target,
                         least_bytes: size,
                         most_bytes: target,

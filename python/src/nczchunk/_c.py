@@ -193,7 +193,18 @@ class AdviseCosts(Structure):
     """nczchunk_advise_costs."""
 
     _fields_ = [("struct_size", c_size_t), ("in_flight", c_size_t), ("least_bytes", c_size_t), ("most_bytes", c_size_t),
-                ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double), ("stored", c_double)]
+                ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double), ("stored", c_double),
+                ("in_part", c_size_t)]
+
+
+class Progress(Structure):
+    """nczchunk_progress."""
+
+    _fields_ = [("struct_size", c_size_t), ("chunks_done", c_size_t), ("num_chunks", c_size_t),
+                ("bytes_done", c_size_t), ("num_bytes", c_size_t)]
+
+
+PROGRESS = CFUNCTYPE(c_int, c_void_p, POINTER(Progress))
 
 
 class RechunkOptions(Structure):
@@ -497,27 +508,45 @@ def collect(kind, made_of, function):
 _is_text = ctypes.cast(ctypes.CDLL(None).strlen, c_void_p)
 
 
-def transfer(handle, threads, is_long, function):
+def transfer(handle, threads, is_long, function, progress=None):
     """Has function(pointer, call) call a function that transfers elements. If that may take long, the handlers of
-    signals run meanwhile, and if one raises, that ends the call before its next chunk."""
-    if not is_long or not is_main_thread():
+    signals run meanwhile, and if one raises, that ends the call before its next chunk. progress(bytes_done, num_bytes)
+    is called before each chunk and when all are done; what it raises ends the call."""
+    if progress is None and (not is_long or not is_main_thread()):
         handle.share(lambda pointer: function(pointer, lambda *given: call(*given, threads=threads)))
         return
-    context, told, main = _context(threads), ctypes.create_string_buffer(2), get_ident()
-    context.check(c.context_set_progress(context.pointer, _is_text, told))
+    context, told, main, raised = _context(threads), ctypes.create_string_buffer(2), get_ident(), []
+
+    def tell(_, far):
+        try:
+            if told[0] != b"x":
+                progress(far.contents.bytes_done, far.contents.num_bytes)
+                return 0
+        except BaseException as error:  # noqa: BLE001 - it is raised again below
+            raised.append(error)
+        return INTERRUPTED
+
+    teller = _is_text if progress is None else PROGRESS(tell)
+    context.check(c.context_set_progress(context.pointer, ctypes.cast(teller, c_void_p), told))
 
     def cancel():
         told[0] = b"x"
 
     def long_call(function, *arguments):
         try:
-            context.check(function(*arguments, context.pointer))
+            status = function(*arguments, context.pointer)
+            if raised:
+                raise raised[0]
+            context.check(status)
         finally:
             # What went wrong has been read, for this has the context forget it.
             c.context_set_progress(context.pointer, None, None)
             _spare.append(context)
 
-    in_thread(lambda: handle.share(lambda pointer: function(pointer, long_call), main), cancel)
+    def share():
+        handle.share(lambda pointer: function(pointer, long_call), main)
+
+    in_thread(share, cancel) if is_main_thread() else share()
 
 
 def change(handle, function):

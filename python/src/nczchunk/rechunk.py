@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,7 +43,8 @@ def rechunk(source: Array, path: Path, name: str = "", *, chunks: Sequence[int] 
             shards: Sequence[int] | None = None,
             codecs: Sequence[str | tuple[str, Mapping[str, Any]]] | EllipsisType | None = ...,
             format: str = "zarr3", endian: str | None = None, memory: int = 256 << 20,
-            temporary: Path | None = None) -> RechunkReport:
+            temporary: Path | None = None,
+            progress: Callable[[int, int], object] | None = None) -> RechunkReport:
     """Writes the elements of an array to a new array with other chunks, within a limit of memory. The new array has the
     source's shape, type, fill value, dimensions and attributes.
 
@@ -62,19 +63,23 @@ def rechunk(source: Array, path: Path, name: str = "", *, chunks: Sequence[int] 
     memory: the most bytes of memory that the call takes. If that is too little, errors.OutOfMemory says how much is
         enough.
     temporary: a directory for the temporary array, if two passes are made; by default the new array's.
+    progress: is called with the bytes that are read and written, and with their total: before each box and when all is
+        done, in a thread of its own while this one waits. What it raises ends the call, which can be continued.
     """
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress: expected a function, found {progress!r}")
     options, report, kept = _options(source, chunks, shards, codecs, format, endian, memory)
     encoded, path = _c.text("name", name), same_as_path(path)
 
     def run(*_):
         def with_storage(storage):
             _transfer(source, lambda pointer, call: call(
-                c.rechunk_in, pointer, storage, encoded, byref(options), byref(report)))
+                c.rechunk_in, pointer, storage, encoded, byref(options), byref(report)), progress)
 
         def with_path():
             where = _c.path_bytes("path", path)
             _transfer(source, lambda pointer, call: call(
-                c.rechunk, pointer, where, encoded, byref(options), byref(report)))
+                c.rechunk, pointer, where, encoded, byref(options), byref(report)), progress)
 
         if limits.is_plain(path, None):
             with_path()
@@ -104,8 +109,8 @@ def rechunk_plan(source: Array, *, chunks: Sequence[int] | None = None, shards: 
     return _report(report)
 
 
-def _transfer(source, function):
-    _c.transfer(source._handle, source.threads, True, function)
+def _transfer(source, function, progress):
+    _c.transfer(source._handle, source.threads, True, function, progress)
 
 
 def _options(source, chunks, shards, codecs, format, endian, memory):

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Checks the cost model of `nczchunk advise`: what it predicts beside what reads take, for files on this machine and
+for a server with latency, by chunk shape and by what is read. Writes a table.
+
+    check.py NCZCHUNK LIBNCZCHUNK DIRECTORY OUTPUT.md
+
+NCZCHUNK and LIBNCZCHUNK are built with the feature network. DIRECTORY gets the arrays.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHAPE = (240, 360, 576)
+CHUNKS = {"maps": (1, 360, 576), "series": (240, 24, 24), "cubes": (24, 90, 96), "small": (12, 36, 48)}
+PATTERNS = {"map": (1, 360, 576), "series": (240, 1, 1), "24x100x100": (24, 100, 100), "100x40x40": (100, 40, 40)}
+LATENCY_MS = 20
+ALLOWED = 0.3
+
+
+def values():
+    """Smooth values with noise."""
+    t, y, x = np.ogrid[:SHAPE[0], :SHAPE[1], :SHAPE[2]]
+    noise = np.random.default_rng(38).integers(0, 16, SHAPE)
+    return (np.round((np.sin(t / 20) + np.cos(y / 40) + np.sin(x / 50)) * 640 + noise) / 64).astype("f4")
+
+
+def predict(program, path, pattern, *options):
+    """What advise says of the shape that the array has, in seconds."""
+    told = subprocess.run([program, "advise", path, "--pattern", pattern, "--json", "--threads", "1", *options],
+                          check=True, capture_output=True, text=True)
+    return next(row for row in json.loads(told.stdout)["chunk_shapes"] if row["name"] == "present")["mean_seconds"]
+
+
+def measure(array, lens, seconds):
+    """How long a read at a random place takes: the mean of many."""
+    rng, taken = random.Random(38), []
+    begun = time.perf_counter()
+    while len(taken) < 5 or (time.perf_counter() - begun < seconds and len(taken) < 200):
+        slab = tuple(slice(start, start + n) for n, size in zip(lens, SHAPE)
+                     for start in [rng.randint(0, size - n)])
+        before = time.perf_counter()
+        array[slab]
+        taken.append(time.perf_counter() - before)
+    # What other programs do in the meantime makes some reads longer.
+    return statistics.mean(sorted(taken)[:max(3, len(taken) * 9 // 10)])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("program", "library", "directory", "output"):
+        parser.add_argument(name, type=pathlib.Path)
+    options = parser.parse_args()
+    os.environ["NCZCHUNK_LIBRARY"] = str(options.library)
+    sys.path.insert(0, str(HERE.parents[1] / "python" / "src"))
+    import nczchunk
+    shutil.rmtree(options.directory, ignore_errors=True)
+    options.directory.mkdir(parents=True)
+    data = values()
+    for name, chunks in CHUNKS.items():
+        with nczchunk.create(options.directory / name, shape=SHAPE, dtype="f4", chunks=chunks) as array:
+            array[...] = data
+    server = subprocess.Popen([sys.executable, HERE.parent / "storages" / "server.py", str(options.directory)],
+                              stdout=subprocess.PIPE, text=True)
+    url = f"http://127.0.0.1:{server.stdout.readline().strip()}"
+    rows, worst = [], 0
+    try:
+        for where, root, costs in [
+                ("files", str(options.directory), []),
+                ("server", url, ["--latency", f"{LATENCY_MS}ms", "--in-flight", "64"])]:
+            if where == "server":
+                urllib.request.urlopen(f"{url}/-/latency/{LATENCY_MS}").close()
+            for name, chunks in CHUNKS.items():
+                path = f"{root}/{name}"
+                with nczchunk.open(path, threads=1, cache=None) as array:
+                    array[0, 0, 0]
+                    for pattern, lens in PATTERNS.items():
+                        predicted = predict(options.program, path, pattern, *costs)
+                        measured = measure(array, lens, 1.5)
+                        off = predicted / measured - 1
+                        worst = max(worst, abs(off))
+                        shape = " x ".join(map(str, chunks))
+                        rows.append(f"| {where} | {shape} | {pattern} | {predicted * 1e3:.1f} ms | "
+                                    f"{measured * 1e3:.1f} ms | {off:+.0%} |")
+                        print(rows[-1], flush=True)
+    finally:
+        server.terminate()
+    options.output.write_text("\n".join(["| where | chunks | read | predicted | measured | off by |",
+                                         "|---|---|---|---:|---:|---:|", *rows, ""]))
+    shutil.rmtree(options.directory)
+    if worst > ALLOWED:
+        sys.exit(f"a prediction is off by {worst:.0%}")
+
+
+main()
