@@ -9,7 +9,7 @@ import hdf5plugin
 import netCDF4
 import numpy as np
 
-from cases import ENCZARR, ENOFILTER, ENOTBUILT, ENOTFOUND, ENOTVAR, Case
+from cases import CHAR, ENCZARR, ENOFILTER, ENOTBUILT, ENOTFOUND, ENOTVAR, Case
 
 FILES = 40
 VERSIONS = ["earliest", "v108", "v110", "v112", "v114", "latest"]
@@ -99,8 +99,13 @@ def cases_of(path, name):
             dimensions = None
             if "DIMENSION_LIST" in node.attrs:
                 dimensions = [file[scales[0]].name.rsplit("/", 1)[1] for scales in node.attrs["DIMENSION_LIST"]]
-            yield Case(f"{name}, {array}", path, values, array, dimensions=dimensions,
+            yield Case(f"{name}, {array}", path, values, array, type_of(values), dimensions=dimensions,
                        attributes=attributes if dimensions is None and "CLASS" not in node.attrs else None)
+
+
+def type_of(values):
+    """The type's number in netCDF, where texts of one byte are not texts."""
+    return CHAR if values.dtype == np.dtype("S1") else None
 
 
 def long_indices(root):
