@@ -9,6 +9,7 @@ RANDOM = np.random.default_rng(1)
 
 # netCDF's number for each of numpy's types that netCDF has.
 NETCDF = {"i1": 1, "i2": 3, "i4": 4, "f4": 5, "f8": 6, "u1": 7, "u2": 8, "u4": 9, "i8": 10, "u8": 11}
+CHAR = 2
 
 # Statuses that the cases name.
 EBADTYPE, ENOTVAR, ENOTNC, EIO, ENOTFOUND = -45, -49, -51, -68, -90

@@ -9,7 +9,7 @@ import hdf5plugin
 import netCDF4
 import numpy as np
 
-from cases import ENCZARR, ENOFILTER, ENOTBUILT, ENOTFOUND, ENOTVAR, Case
+from cases import CHAR, ENCZARR, ENOFILTER, ENOTBUILT, ENOTFOUND, ENOTVAR, Case
 
 FILES = 40
 VERSIONS = ["earliest", "v108", "v110", "v112", "v114", "latest"]
@@ -99,8 +99,13 @@ def cases_of(path, name):
             dimensions = None
             if "DIMENSION_LIST" in node.attrs:
                 dimensions = [file[scales[0]].name.rsplit("/", 1)[1] for scales in node.attrs["DIMENSION_LIST"]]
-            yield Case(f"{name}, {array}", path, values, array, dimensions=dimensions,
+            yield Case(f"{name}, {array}", path, values, array, type_of(values), dimensions=dimensions,
                        attributes=attributes if dimensions is None and "CLASS" not in node.attrs else None)
+
+
+def type_of(values):
+    """The type's number in netCDF, where texts of one byte are not texts."""
+    return CHAR if values.dtype == np.dtype("S1") else None
 
 
 def long_indices(root):
@@ -159,6 +164,7 @@ def libhdf5():
                             ("H5Pset_shared_mesg_phase_change", [ctypes.c_int64] + [ctypes.c_uint] * 2),
                             ("H5Pset_link_phase_change", [ctypes.c_int64] + [ctypes.c_uint] * 2),
                             ("H5Pset_attr_phase_change", [ctypes.c_int64] + [ctypes.c_uint] * 2),
+                            ("H5Pset_istore_k", [ctypes.c_int64, ctypes.c_uint]),
                             ("H5Pset_deflate", [ctypes.c_int64, ctypes.c_uint]),
                             ("H5Pset_fletcher32", [ctypes.c_int64])]:
         getattr(library, name).argtypes = arguments
@@ -184,6 +190,25 @@ def shared_messages(root):
                                            chunks=(4, 10), compression="gzip", fillvalue=number % 2)
                 for i in range(20):
                     made.attrs[f"a{i}"] = np.int32(i)
+        yield from cases_of(path, path.name)
+
+
+def superblocks(root):
+    """Superblocks of version 1, which have the width of the trees, and of the others; addresses of 4 and 8 bytes."""
+    library = libhdf5()
+    for tree, address, version, due in [(64, 8, "earliest", 1), (32, 8, "earliest", 0), (32, 4, "earliest", 0),
+                                        (16, 4, "earliest", 1), (32, 8, "v108", 2), (32, 8, "latest", 3)]:
+        path = root / f"superblock-{due}-{tree}-{address}.h5"
+        created, opened = h5py.h5p.create(h5py.h5p.FILE_CREATE), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+        assert library.H5Pset_istore_k(created.id, tree) == 0
+        created.set_sizes(address, address)
+        opened.set_libver_bounds(*{"earliest": (h5py.h5f.LIBVER_EARLIEST, h5py.h5f.LIBVER_LATEST),
+                                   "v108": (h5py.h5f.LIBVER_V18, h5py.h5f.LIBVER_V18),
+                                   "latest": (h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)}[version])
+        with h5py.File(h5py.h5f.create(str(path).encode(), h5py.h5f.ACC_TRUNC, created, opened)) as file:
+            made = file.create_dataset("g/v", (300, 20), "<i4", chunks=(1, 7), maxshape=(None, 20), compression="gzip")
+            made[7:290] = np.arange(283 * 20).reshape(283, 20)
+        assert path.read_bytes()[8] == due, path
         yield from cases_of(path, path.name)
 
 
@@ -228,5 +253,6 @@ def cases(root):
     yield from of_netcdf(root)
     yield from szip(root)
     yield from shared_messages(root)
+    yield from superblocks(root)
     yield from filtered_heaps(root)
     yield from refused(root)

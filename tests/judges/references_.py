@@ -1,5 +1,5 @@
-"""References: what kerchunk writes is read here; what is written here is read by fsspec, zarr-python and xarray, and
-here again."""
+"""References: what kerchunk and VirtualiZarr write is read here; what is written here is read by fsspec, zarr-python,
+xarray and VirtualiZarr, and here again."""
 
 import json
 
@@ -11,6 +11,10 @@ import netCDF4
 import numpy as np
 import xarray
 import zarr
+from obspec_utils.registry import ObjectStoreRegistry
+from obstore.store import LocalStore
+from virtualizarr import open_virtual_dataset
+from virtualizarr.parsers import HDFParser, KerchunkJSONParser
 
 from cases import ENCZARR, ENOTBUILT, Case
 
@@ -91,11 +95,12 @@ def cases(root):
             if values.dtype.kind != "S" and f"{name}/.zarray" in found["refs"]:
                 yield Case(f"kerchunk's references to {path.name}, {name}", references, values, name)
     yield from in_parquet(root, [paths[0], paths[-1]])
+    yield from by_virtualizarr(root, paths[0])
     yield from by_hand(root, paths[0])
 
 
 def in_parquet(root, paths):
-    """The same by kerchunk in Parquet files, some with few references each, and as VirtualiZarr writes it."""
+    """The same by kerchunk in Parquet files, some with few references each."""
     for path in paths:
         with open(path, "rb") as file:
             found = kerchunk.hdf.SingleHdf5ToZarr(file, str(path), inline_threshold=100).translate()
@@ -109,6 +114,28 @@ def in_parquet(root, paths):
             for name, values in arrays_of(path).items():
                 if values.dtype.kind != "S" and f"{name}/.zarray" in found["refs"]:
                     yield Case(f"Parquet of {path.name} by {size}, {name}", references, values, name)
+
+
+def by_virtualizarr(root, path):
+    """What VirtualiZarr writes, in both ways; and it writes what we have written, once it has opened that."""
+    import nczchunk
+    stores = ObjectStoreRegistry({"file://": LocalStore()})
+    ours = root / "virtual" / "ours.json"
+    ours.parent.mkdir()
+    nczchunk.write_references(path, ours)
+    for name, source, parser in [("VirtualiZarr's", path, HDFParser()), ("ours by VirtualiZarr", ours,
+                                                                        KerchunkJSONParser())]:
+        found = open_virtual_dataset(f"file://{source}", registry=stores, parser=parser, loadable_variables=[])
+        references = root / "virtual" / f"{name}.json"
+        found.vz.to_kerchunk(str(references), format="json")
+        for array, values in arrays_of(path).items():
+            yield Case(f"{name}, {array}", references, values, array)
+        # It cannot write scalars to Parquet files.
+        references = references.with_suffix(".parq")
+        found.drop_vars("s").vz.to_kerchunk(str(references), format="parquet")
+        for array, values in arrays_of(path).items() if is_built(references) else []:
+            if array != "s":
+                yield Case(f"{name} in Parquet, {array}", references, values, array)
 
 
 def is_built(references):

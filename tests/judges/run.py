@@ -25,6 +25,7 @@ import cfdb_
 import concat_
 import created
 import elements
+import gdal_matlab
 import hdf5_
 import netcdf_c
 import netcdf_classic
@@ -44,7 +45,8 @@ from cases import Case, native
 
 WRITERS = {"zarr-python": zarr_python, "TensorStore": tensorstore_, "netCDF-C": netcdf_c, "xarray": xarray_,
            "random": random_arrays, "rectilinear": rectilinear, "netCDF classic": netcdf_classic, "cfdb": cfdb_,
-           "HDF5": hdf5_, "references": references_, "joined files": concat_, "elements": elements,
+           "HDF5": hdf5_, "GDAL, MATLAB": gdal_matlab, "references": references_, "joined files": concat_,
+           "elements": elements,
            "traps: metadata": traps_metadata, "traps: chunks": traps_chunks, "traps: shards": traps_shards,
            "traps: storages": traps_storages}
 

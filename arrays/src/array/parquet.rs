@@ -4,6 +4,7 @@
 //! The source is the text of fsspec's LazyReferenceMapper.
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -15,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::{KeyStyle, Separator};
 use crate::lock::Lock;
-use crate::object::{Entry, Name, Records, Reference, References, Storage, read_whole};
+use crate::object::{Entry, Name, ObjectStore, Records, Reference, References, Storage, read_whole};
 use crate::shared::Shared;
 use nczchunk_engine::panic_guard;
 
@@ -44,8 +45,10 @@ pub(super) fn open(storage: &Storage, document: &Value, place: OwnedOrigin) -> R
     }
     arrays.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     let known = Lock::new(Known::default());
-    let records = alloc::try_box(InFiles { storage: storage.clone(), place, record_size, arrays, known })?;
-    // What is referred to is not known yet.
+    let stores = [const { OnceLock::new() }; STORES];
+    let records = InFiles { storage: storage.clone(), place, record_size, arrays, known, stores };
+    records.find_a_store();
+    let records = alloc::try_box(records)?;
     Storage::new(References::new(objects, Some(records), Vec::new()))
 }
 
@@ -54,6 +57,12 @@ const LONGEST: usize = 1 << 24;
 
 /// How many files are kept.
 const KEPT: usize = 16;
+
+/// So many files of an array are looked for to list its chunks.
+const MOST_FILES: usize = 1 << 20;
+
+/// From so many stores reads are in flight, which are those that are referred to first.
+const STORES: usize = 16;
 
 /// The chunks of an array.
 struct Chunks {
@@ -115,6 +124,8 @@ struct InFiles {
     record_size: usize,
     arrays: Vec<Chunks>,
     known: Lock<Known>,
+    /// The first of those that `known` has opened, which stay as long as this does.
+    stores: [OnceLock<Shared<Box<dyn ObjectStore>>>; STORES],
 }
 
 /// The references of a file; `None` for a chunk that is not there.
@@ -129,10 +140,18 @@ struct Known {
 }
 
 impl InFiles {
+    /// Reads the first file of an array, or of some until one has references that lead to an object, so that it is
+    /// known before the first read whether that answers later. What is wrong with them is said when they are needed.
+    fn find_a_store(&self) {
+        let mut arrays = 0..self.arrays.len().min(KEPT);
+        arrays.find(|array| self.file(*array, 0).is_ok() && self.stores.iter().any(|store| store.get().is_some()));
+    }
+
     /// The references of a file.
     fn file(&self, array: usize, number: usize) -> Result<Read> {
         // In a child of the process nothing is kept.
         let (mut kept, mut own) = (self.known.lock(), Known::default());
+        let is_kept = kept.is_some();
         let Known { targets, files } = kept.as_deref_mut().unwrap_or(&mut own);
         if let Some((_, read)) = files.iter().find(|(which, _)| *which == (array, number)) {
             return Ok(read.clone());
@@ -155,6 +174,12 @@ impl InFiles {
                 alloc::push(&mut references, reference)?;
             }
         }
+        if is_kept {
+            // Only who holds the lock fills a slot, so nobody waits for it, and a child of the process does not.
+            for (slot, store) in self.stores.iter().zip(targets.stores()) {
+                slot.get_or_init(|| store.clone());
+            }
+        }
         let read = Shared::new(references)?;
         files.truncate(KEPT - 1);
         files.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -172,11 +197,19 @@ impl Records for InFiles {
         Ok(read.get(number % self.record_size).cloned().flatten())
     }
 
+    fn stores(&self) -> &[OnceLock<Shared<Box<dyn ObjectStore>>>] {
+        &self.stores
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         let Ok(array) = self.arrays.binary_search_by(|chunks| chunks.name.as_str().cmp(prefix)) else { return Ok(()) };
         let chunks = self.arrays.get(array).ok_or(ErrorKind::Internal)?;
         let count = chunks.count().ok_or(ErrorKind::OutOfMemory)?;
-        for number in 0..count.div_ceil(self.record_size) {
+        let num_files = count.div_ceil(self.record_size);
+        if num_files > MOST_FILES {
+            return Err(ErrorKind::Unsupported("a list of references that may be in more than 1048576 files").into());
+        }
+        for number in 0..num_files {
             for (row, reference) in self.file(array, number)?.iter().enumerate() {
                 let chunk = number * self.record_size + row;
                 if reference.is_some() && chunk < count {
@@ -250,6 +283,8 @@ fn rows(bytes: Vec<u8>, most: usize, limit: usize) -> Result<Vec<Row>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Memory;
+    use crate::{Access, Array, Hyperslab};
 
     #[test]
     fn chunks_have_numbers_in_row_major_order() {
@@ -295,5 +330,48 @@ mod tests {
                 let _ = rows(changed, 10, 1 << 20);
             }
         }
+    }
+
+    /// Opens a directory with an array of one file of references, lists it and reads what is small of it.
+    fn read_everything(metadata: &[u8], file: &[u8]) -> Result<Vec<i16>> {
+        let directory = Storage::new(Memory::new())?;
+        directory.write("x/refs.0.parq", file)?;
+        let storage = open(&directory, &json::read(metadata)?, OwnedOrigin::Directory(std::env::temp_dir()))?;
+        for node in crate::list(&storage, "", true)? {
+            let _ = storage.list(node.name(), &mut |_, _| Ok(()));
+        }
+        let array = Array::open_in(&storage, "x", Access::Read)?;
+        if array.variable().dimensions().first().is_some_and(|time| time.len() < 1000) {
+            let _ = array.read::<i16>(&Hyperslab::all());
+        }
+        array.read(&Hyperslab::new(&[1], &[1]))
+    }
+
+    /// Documents and files that end early or are changed are read or refused, in little time.
+    #[test]
+    fn a_directory_that_is_changed_is_read_or_refused() {
+        let metadata = br#"{"record_size":3,"metadata":{".zgroup":{"zarr_format":2},"x/.zarray":{"zarr_format":2,
+            "shape":[3],"chunks":[1],"dtype":"<i2","compressor":null,"filters":null,"fill_value":0,"order":"C"}}}"#;
+        let file = include_bytes!("../../../tests/vectors/refs.parq");
+        assert_eq!(read_everything(metadata, file).unwrap(), [513]);
+        for len in 0..metadata.len() {
+            assert!(read_everything(&metadata[..len], file).is_err(), "{len}");
+        }
+        for bit in 0..8 * metadata.len() {
+            let mut changed = *metadata;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let _ = read_everything(&changed, file);
+        }
+        for bit in (0..8 * file.len()).step_by(5) {
+            let mut changed = *file;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let _ = read_everything(metadata, &changed);
+        }
+        let long = std::str::from_utf8(metadata).unwrap().replace("[3]", "[1000000000000000000]");
+        let storage = Storage::new(Memory::new()).unwrap();
+        let place = OwnedOrigin::Directory(std::env::temp_dir());
+        let storage = open(&storage, &json::read(long.as_bytes()).unwrap(), place).unwrap();
+        let error = storage.list("x", &mut |_, _| Ok(())).unwrap_err();
+        assert!(error.to_string().contains("1048576 files"), "{error}");
     }
 }

@@ -115,6 +115,12 @@ pub(super) struct Targets {
 }
 
 impl Targets {
+    /// The stores that they are in, in the order in which they were opened.
+    #[cfg(feature = "parquet")]
+    pub(super) fn stores(&self) -> &[Shared<Box<dyn ObjectStore>>] {
+        &self.stores.opened
+    }
+
     /// What is written `written` and stands for this path or URL.
     pub(super) fn find(
         &mut self,
@@ -137,12 +143,22 @@ impl Targets {
 impl Reading<'_> {
     fn objects(&mut self, at: &At<'_>) -> Result<Vec<(String, Reference)>> {
         at.check_object()?;
-        let mut objects = Vec::new();
+        let (mut objects, mut has_scalars) = (Vec::<(String, Reference)>::new(), false);
         for (name, value) in ByName::new(at.value().members())?.distinct() {
             let about = |error: Error| if error.about().is_empty() { error.in_object(name) } else { error };
-            check_name(name).map_err(about)?;
+            let mut whole = alloc::text(name)?;
+            // VirtualiZarr forgets the key of the only chunk of a scalar, which is 0.
+            if name.ends_with('/') {
+                alloc::push_text(&mut whole, "0")?;
+                has_scalars = true;
+            }
+            check_name(&whole).map_err(about)?;
             let reference = self.reference(value).map_err(about)?;
-            alloc::push(&mut objects, (alloc::text(name)?, reference))?;
+            alloc::push(&mut objects, (whole, reference))?;
+        }
+        objects.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        if let Some(twice) = objects.windows(2).find(|two| has_scalars && two[0].0 == two[1].0) {
+            return Err(Error::from(ErrorKind::Metadata("there are two references to this")).in_object(&twice[0].0));
         }
         Ok(objects)
     }
@@ -350,5 +366,52 @@ mod tests {
         for path in ["/etc/passwd", "file:///etc/passwd"] {
             assert_eq!(lead(path).unwrap_err().status(), crate::status::EINVAL);
         }
+    }
+
+    /// The only chunk of a scalar may be called by its array alone.
+    #[test]
+    fn scalars_need_no_key() {
+        use crate::object::read_whole;
+        let opened = |text: &str| read(&json::read(text.as_bytes()).unwrap(), Origin::Directory(&std::env::temp_dir()));
+        let references = opened(r#"{"s/":"four","t/0":"five"}"#).unwrap();
+        let whole = |name: &str| read_whole(&references, name, 9).unwrap();
+        assert_eq!((whole("s/0").unwrap(), whole("t/0").unwrap()), (b"four".to_vec(), b"five".to_vec()));
+        let error = opened(r#"{"s/":"four","s/0":"five"}"#).err().unwrap();
+        assert_eq!((error.status(), error.about()), (crate::status::ENCZARR, "s/0"));
+        assert!(opened(r#"{"/":"four"}"#).is_err() && opened(r#"{"s//":"four"}"#).is_err());
+    }
+
+    /// Documents that end early are refused, and of those that are changed comes an error or other values.
+    #[cfg(all(feature = "codecs", not(miri)))]
+    #[test]
+    fn documents_that_are_cut_or_changed_end_with_an_error_or_other_values() {
+        use crate::object::Storage;
+        use crate::{Access, Array, Hyperslab, list};
+        let directory = std::env::temp_dir().join(format!("nczchunk-references-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("file"), [0, 0, 1, 0, 2, 0, 3, 0]).unwrap();
+        let document = br#"{"version":1,"templates":{"u":"file"},"refs":{"x/.zarray":{"zarr_format":2,"shape":[4],
+            "chunks":[2],"dtype":"<i2","compressor":null,"filters":null,"fill_value":9,"order":"C"},
+            "x/0":["{{u}}",2,4],"x/1":"base64:BAAFAA=="}}"#;
+        let opened = |document: &[u8]| -> Result<Vec<i16>> {
+            let references = read(&json::read(document)?, Origin::Directory(&directory))?;
+            let storage = Storage::new(references)?;
+            let _ = list(&storage, "", true);
+            let array = Array::open_in(&storage, "x", Access::Read)?;
+            match array.variable().dimensions() {
+                [x] if x.len() < 100 => array.read(&Hyperslab::all()),
+                _ => Ok(Vec::new()),
+            }
+        };
+        assert_eq!(opened(document).unwrap(), [1, 2, 4, 5]);
+        for len in 0..document.len() {
+            assert!(opened(&document[..len]).is_err(), "{len}");
+        }
+        for bit in 0..8 * document.len() {
+            let mut changed = *document;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let _ = opened(&changed);
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

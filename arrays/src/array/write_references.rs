@@ -127,9 +127,7 @@ impl Writing<'_> {
             description = description.with_fill_value(fill_value);
         }
         Array::create_in(&self.documents, array.name(), &description)?;
-        if !chunks.has_absent {
-            self.forget_fill_value(array.name())?;
-        }
+        self.write_as_kerchunk(array.name(), chunks.has_absent)?;
         let prefix = below(array.name(), "")?;
         for chunk in chunks.stored {
             let mut key = alloc::text(&prefix)?;
@@ -177,13 +175,27 @@ impl Writing<'_> {
         Ok(names)
     }
 
-    /// Leaves out the fill value of an array that has all of its chunks: xarray takes elements that are equal to it for
-    /// missing ones.
-    fn forget_fill_value(&self, array: &str) -> Result<()> {
+    /// Changes the document of an array to what kerchunk writes. The compressor is the last filter, for VirtualiZarr
+    /// reads no other. An array that has all of its chunks has no fill value: xarray takes elements that are equal to
+    /// it for missing ones.
+    fn write_as_kerchunk(&self, array: &str, has_absent: bool) -> Result<()> {
         let name = below(array, V2_ARRAY)?;
         let text = read_whole(&*self.documents, &name, usize::MAX)?.ok_or(ErrorKind::Internal)?;
         let mut document = json::read(&text)?;
-        document.set("fill_value", Value::Null)?;
+        if !has_absent {
+            document.set("fill_value", Value::Null)?;
+        }
+        if let Some(compressor @ Value::Object(_)) = document.take("compressor") {
+            match document.get_mut("filters") {
+                Some(Value::List(filters)) => alloc::push(filters, compressor)?,
+                _ => {
+                    let mut filters = Vec::new();
+                    alloc::push(&mut filters, compressor)?;
+                    document.set("filters", Value::List(filters))?;
+                }
+            }
+        }
+        document.set("compressor", Value::Null)?;
         self.documents.write(&name, json::compact(&document)?.as_bytes())
     }
 

@@ -1,6 +1,8 @@
 //! Objects that are parts of others: what a file of references says.
 #![allow(unsafe_code)]
 
+use std::sync::OnceLock;
+
 use super::byte_range::ByteRange;
 use super::flight::Flight;
 use super::names;
@@ -31,6 +33,9 @@ pub(crate) trait Records: Send + Sync {
     /// The reference that an object is.
     fn find(&self, name: &str) -> Result<Option<Reference>>;
 
+    /// The stores that objects were found to be in: the first ones, if there are many.
+    fn stores(&self) -> &[OnceLock<Shared<Box<dyn ObjectStore>>>];
+
     /// Calls `one` with the last parts of the names of those that are directly below a prefix.
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
 }
@@ -41,7 +46,7 @@ pub(crate) struct References {
     objects: Vec<(String, Reference)>,
     /// Those that are not among them.
     records: Option<Box<dyn Records>>,
-    /// The stores that objects are in, as far as they are known.
+    /// The stores that objects are in, but those of `records`.
     stores: Vec<Shared<Box<dyn ObjectStore>>>,
 }
 
@@ -54,6 +59,12 @@ impl References {
     ) -> Self {
         objects.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         References { objects, records, stores }
+    }
+
+    /// The stores that objects are in, as far as they are known.
+    fn stores(&self) -> impl Iterator<Item = &dyn ObjectStore> {
+        let later = self.records.iter().flat_map(|records| records.stores()).map_while(OnceLock::get);
+        self.stores.iter().chain(later).map(|store| &***store)
     }
 
     fn find(&self, name: &str) -> Result<Option<Reference>> {
@@ -123,24 +134,26 @@ impl ObjectStore for References {
     }
 
     fn routed_flight(&self) -> Option<&dyn Flight> {
-        self.stores.iter().find_map(|store| store.flight())
+        self.stores().find_map(|store| store.flight())
     }
 
-    /// Those that are read when they are needed are not told.
     fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let at = self.objects.binary_search_by(|(other, _)| other.as_str().cmp(name));
-        match at.ok().and_then(|at| self.objects.get(at)) {
-            Some((_, Reference::Target(target, part))) => {
-                let (store, name) = (&**target.store, alloc::text(&target.name)?);
-                Ok(Some(Route { store, name, part: *part, is_due: true }))
-            }
-            _ => Ok(None),
+        let known = at.ok().and_then(|at| self.objects.get(at)).map(|(_, reference)| reference);
+        if let Some(Reference::Target(target, part)) = known {
+            let (store, name) = (&**target.store, alloc::text(&target.name)?);
+            return Ok(Some(Route { store, name, part: *part, is_due: true }));
         }
+        let (None, Some(records)) = (known, &self.records) else { return Ok(None) };
+        let Some(Reference::Target(target, part)) = records.find(name)? else { return Ok(None) };
+        let is_it = |store: &&dyn ObjectStore| std::ptr::addr_eq(*store, &**target.store);
+        let Some(store) = self.stores().find(is_it) else { return Ok(None) };
+        Ok(Some(Route { store, name: alloc::text(&target.name)?, part, is_due: true }))
     }
 
     fn gap(&self) -> usize {
-        self.stores.iter().map(|store| store.gap()).max().unwrap_or(256)
+        self.stores().map(|store| store.gap()).max().unwrap_or(256)
     }
 }
 
@@ -190,6 +203,28 @@ mod tests {
         assert_eq!(references.write("z", b"").unwrap_err().kind(), ErrorKind::ReadOnly);
     }
 
+    /// References that are found when they are needed.
+    #[cfg(feature = "codecs")]
+    struct Later {
+        objects: Vec<(String, Reference)>,
+        stores: [OnceLock<Shared<Box<dyn ObjectStore>>>; 1],
+    }
+
+    #[cfg(feature = "codecs")]
+    impl Records for Later {
+        fn find(&self, name: &str) -> Result<Option<Reference>> {
+            Ok(self.objects.iter().find(|(other, _)| other == name).map(|(_, reference)| reference.clone()))
+        }
+
+        fn stores(&self) -> &[OnceLock<Shared<Box<dyn ObjectStore>>>] {
+            &self.stores
+        }
+
+        fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+    }
+
     /// Parts of files that answer later are read together, with those that are there at once.
     #[cfg(feature = "codecs")]
     #[test]
@@ -205,7 +240,7 @@ mod tests {
             "filters":null,"compressor":null}"#;
         let file = target("file");
         let part = |first| Reference::Target(file.clone(), Some((first, 2)));
-        let read = |last: Reference| {
+        let read = |last: Reference, is_later: bool| {
             let objects = [
                 ("x/.zarray", bytes(document)),
                 ("x/0", part(30)),
@@ -214,21 +249,29 @@ mod tests {
                 ("x/3", part(20)),
                 ("x/5", last),
             ];
-            let objects = objects.map(|(name, reference)| (name.to_owned(), reference)).into();
-            let storage = Storage::new(References::new(objects, None, vec![store.clone()])).unwrap();
+            let mut objects = objects.map(|(name, reference)| (name.to_owned(), reference)).to_vec();
+            let references = if is_later {
+                let later = Later { objects: objects.split_off(1), stores: [store.clone().into()] };
+                References::new(objects, Some(Box::new(later)), Vec::new())
+            } else {
+                References::new(objects, None, vec![store.clone()])
+            };
+            let storage = Storage::new(references).unwrap();
             Array::open_in(&storage, "x", Access::Read)?.read::<u8>(&Hyperslab::all())
         };
-        later.reset();
-        assert_eq!(read(part(0)).unwrap(), [30, 31, 7, 8, 4, 5, 20, 21, 99, 99, 0, 1]);
-        assert!(later.most().0 > 1 && later.requests_in_flight() == 0);
-        for (last, kind, about) in [
-            (part(39), ErrorKind::Truncated, "file"),
-            (part(u64::MAX), ErrorKind::Truncated, "file"),
-            (Reference::Target(target("no"), None), ErrorKind::NotFound("file that a reference leads to"), "no"),
-        ] {
-            let error = read(last).unwrap_err();
-            assert_eq!((error.kind(), error.about()), (kind, about));
-            assert_eq!(later.requests_in_flight(), 0);
+        for is_later in [false, true] {
+            later.reset();
+            assert_eq!(read(part(0), is_later).unwrap(), [30, 31, 7, 8, 4, 5, 20, 21, 99, 99, 0, 1]);
+            assert!(later.most().0 > 1 && later.requests_in_flight() == 0);
+            for (last, kind, about) in [
+                (part(39), ErrorKind::Truncated, "file"),
+                (part(u64::MAX), ErrorKind::Truncated, "file"),
+                (Reference::Target(target("no"), None), ErrorKind::NotFound("file that a reference leads to"), "no"),
+            ] {
+                let error = read(last, is_later).unwrap_err();
+                assert_eq!((error.kind(), error.about()), (kind, about));
+                assert_eq!(later.requests_in_flight(), 0);
+            }
         }
     }
 
