@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import json
 import math
 import os
 from collections.abc import Sequence
@@ -228,6 +229,19 @@ class Array:
     def nchunks_initialized(self) -> int:
         """The number of stored chunks. Reads the indices of shards, but no chunks."""
         return sum(self._located(..., lambda pointer: pointer.contents.state == _c.STORED))
+
+    @property
+    def codecs(self) -> list[tuple[str, dict[str, Any]]]:
+        """The codecs of the chunks, in the order of encoding: of each its name and its configuration, which is empty if
+        the format does not record it. Codecs for whole shards are left out. create() takes them as ``codecs``.
+
+        >>> array.codecs    # doctest: +SKIP
+        [('zstd', {'level': 3})]
+        """
+        def call(callback, thread):
+            self._handle.share(lambda pointer: _c.call(c.array_codecs, pointer, callback, None), thread)
+
+        return _c.collect(_c.CODEC, lambda name, given: (name.decode(), json.loads(given or b"{}")), call)
 
     @property
     def info(self) -> Info:
