@@ -85,7 +85,8 @@ def main():
 
         __import__(PIPELINES[peer].split(".")[0])
         zarr.registry.get_pipeline_class()
-    back_memory()
+    if job == "all":
+        back_memory()
     begin, used = time.perf_counter(), processors()
     if peer == "nczchunk":
         source, shape, chunks, target = of_nczchunk(path, new)
@@ -118,8 +119,8 @@ def main():
 
 
 def back_memory():
-    """Uses as much memory as an array takes, and gives it back to the system. A virtual machine may have to ask its host
-    for memory that nobody has used for a while, which takes longer than to read."""
+    """Uses as much memory as an array takes, and gives it back to the system. A virtual machine may have to ask its
+    host for memory that nobody has used for a while, which takes longer than to read."""
     np.empty(BACKED, "u1").fill(1)
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # the most memory is counted from here
 

@@ -138,7 +138,8 @@ class Array:
     Several threads may use an array at the same time, and reads and writes let other Python threads run. resize() and
     changes of attributes wait for calls in flight in other threads, and later calls wait for them. close() waits for
     calls in flight, too. Threads and processes of one machine may write to parts of the same chunk of an array in a
-    directory: such writes wait for each other. An array can be pickled: it is opened again where it is unpickled, without its cache.
+    directory: such writes wait for each other. An array can be pickled: it is opened again where it is unpickled,
+    without its cache.
     """
 
     def __init__(self, pointer, where, threads=None, cache=...):
@@ -320,7 +321,8 @@ class Array:
             return
         selection = Selection(index, self.shape)
         values = self._values(values, selection.shape)
-        with self._locked(locks.is_whole(selection.start, selection.count, selection.stride, written(self), self.shape)):
+        is_whole = locks.is_whole(selection.start, selection.count, selection.stride, written(self), self.shape)
+        with self._locked(is_whole):
             self._put(selection, values)
 
     def _locked(self, is_whole, waits=True):

@@ -1,4 +1,4 @@
-"""Locks of directories of arrays: so that no write to a part of a chunk undoes another write to that chunk, by whichever
+"""Locks of directories of arrays, so that no write to a part of a chunk undoes another write to it, by whichever
 thread or process of this machine. Writes of whole chunks share the lock, and writes to parts of chunks have it alone.
 """
 
