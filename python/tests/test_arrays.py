@@ -50,6 +50,20 @@ def test_codecs_are_read_by_zarr_python(tmp_path, codecs, shards):
     assert array.chunks == (4, 4) and array.shards == shards
 
 
+@pytest.mark.parametrize("format, shards", [("zarr2", None), ("zarr3", None), ("zarr3", (8, 8)), ("nczarr", None)])
+def test_the_codecs_of_an_array_make_another_one(tmp_path, format, shards):
+    for number, name in enumerate([None, "zstd", "blosc"] + ["gzip"] * (format != "nczarr")):
+        given = {"name": "v", "shape": (8, 8), "dtype": "i4", "chunks": (4, 4), "shards": shards, "format": format,
+                 "dims": ("y", "x")}
+        configuration = {"cname": "lz4"} if name == "blosc" else {"level": 2}
+        with nczchunk.create(tmp_path / f"a{number}", codecs=name and [(name, configuration)], **given) as array:
+            found = array.codecs
+        assert [one for one, _ in found if one != "bytes"] == ([name] if name else [])
+        assert not name or dict(found)[name].items() >= configuration.items()
+        with nczchunk.create(tmp_path / f"b{number}", codecs=found or None, **given) as again:
+            assert again.codecs == found
+
+
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_arrays_of_zarr_python_are_read(tmp_path, zarr_format):
     zarr = pytest.importorskip("zarr")

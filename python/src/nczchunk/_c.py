@@ -299,6 +299,7 @@ class StorageCallbacks(Structure):
 FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
 LOCATED = CFUNCTYPE(c_int, c_void_p, POINTER(Located))
 DIMENSION = CFUNCTYPE(c_int, c_void_p, POINTER(Dimension))
+CODEC = CFUNCTYPE(c_int, c_void_p, c_char_p, c_char_p)
 
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
@@ -310,6 +311,7 @@ _FUNCTIONS = [
     ("array_attributes_json", c_char_p, [_POINTER]),
     ("array_check_attributes", c_int, [_POINTER, _POINTER]),
     ("array_close", None, [_POINTER]),
+    ("array_codecs", c_int, [_POINTER, CODEC, _POINTER, _POINTER]),
     ("array_create", c_int, [c_char_p, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
     ("array_create_in", c_int, [_POINTER, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
     ("array_dimname", c_char_p, [_POINTER, c_size_t]),
@@ -475,15 +477,15 @@ def call(function, *arguments, threads=1):
 
 
 def collect(kind, made_of, function):
-    """What made_of(pointer) makes of each structure with which function(callback, thread) has the library call back, as
-    a list. kind: the type of the callback. thread: the one that waits for the call."""
+    """What made_of makes of what function(callback, thread) has the library call back with, as a list. kind: the type
+    of the callback. thread: the one that waits for the call."""
     found, raised, cancelled = [], [], []
 
-    def one(_, pointer):
+    def one(_, *given):
         if cancelled:
             return INTERRUPTED
         try:
-            found.append(made_of(pointer))
+            found.append(made_of(*given))
             return 0
         except BaseException as error:  # noqa: BLE001 - it is raised again below
             raised.append(error)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import json
 import math
 import os
 from collections.abc import Sequence
+from contextlib import contextmanager
 from ctypes import byref, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
-from . import _c, limits, listing
+from . import _c, limits, listing, locks
 from ._c import c
 from .attributes import Attributes
 from .cache import Cache
@@ -135,7 +137,9 @@ class Array:
 
     Several threads may use an array at the same time, and reads and writes let other Python threads run. resize() and
     changes of attributes wait for calls in flight in other threads, and later calls wait for them. close() waits for
-    calls in flight, too. An array can be pickled: it is opened again where it is unpickled, without its cache.
+    calls in flight, too. Threads and processes of one machine may write to parts of the same chunk of an array in a
+    directory: such writes wait for each other. An array can be pickled: it is opened again where it is unpickled,
+    without its cache.
     """
 
     def __init__(self, pointer, where, threads=None, cache=...):
@@ -230,6 +234,19 @@ class Array:
         return sum(self._located(..., lambda pointer: pointer.contents.state == _c.STORED))
 
     @property
+    def codecs(self) -> list[tuple[str, dict[str, Any]]]:
+        """The codecs of the chunks, in the order of encoding: of each its name and its configuration, which is empty if
+        the format does not record it. Codecs for whole shards are left out. create() takes them as ``codecs``.
+
+        >>> array.codecs    # doctest: +SKIP
+        [('zstd', {'level': 3})]
+        """
+        def call(callback, thread):
+            self._handle.share(lambda pointer: _c.call(c.array_codecs, pointer, callback, None), thread)
+
+        return _c.collect(_c.CODEC, lambda name, given: (name.decode(), json.loads(given or b"{}")), call)
+
+    @property
     def info(self) -> Info:
         """A description of the array, as a table."""
         return of_array(self)
@@ -304,6 +321,28 @@ class Array:
             return
         selection = Selection(index, self.shape)
         values = self._values(values, selection.shape)
+        is_whole = locks.is_whole(selection.start, selection.count, selection.stride, written(self), self.shape)
+        with self._locked(is_whole):
+            self._put(selection, values)
+
+    def _locked(self, is_whole, waits=True):
+        """Holds the lock of the array's directory, if it has one: for a write of whole chunks with others."""
+        path, name, *_ = self._where
+        return locks.locked(locks.of(path, name), not is_whole, waits)
+
+    @contextmanager
+    def _stored(self):
+        """The array as it is stored now, without what the cache of this one may have of an earlier state."""
+        path, name, _, memory_limits = self._where
+        if locks.of(path, name) is None:
+            yield self
+            return
+        with open(path, name, cache=None, threads=self._given_threads, memory_limits=memory_limits) as stored:
+            # Another handle may have made the array shorter, or longer.
+            yield stored if stored.shape == self.shape else self
+
+    def _put(self, selection, values):
+        """Writes values of the selection's shape."""
         if self.dtype == object:
             self._write_texts(selection, values)
         else:

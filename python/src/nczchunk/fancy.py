@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .index import without_ellipsis
+from .index import Selection, without_ellipsis
 
 
 class OrthogonalIndex:
@@ -105,17 +105,19 @@ class _Boxes:
         return out.reshape(self._shape) if self._shape else out.reshape(())[()]
 
     def write(self, values):
-        self._array._check_writable()
-        values = self._array._values(values, self._shape).reshape(self._counted)
+        array = self._array
+        array._check_writable()
+        values = array._values(values, self._shape).reshape(self._counted)
+        with array._locked(False), array._stored() as stored:
 
-        def write(box):
-            index, selected, position, is_whole = box
-            shape = [len(range(item.start, item.stop, item.step)) for item in index if isinstance(item, slice)]
-            memory = np.empty(shape, self._array.dtype) if is_whole else self._array[index]
-            memory[selected] = values[position]
-            self._array[index] = memory
+            def write(box):
+                index, selected, position, is_whole = box
+                selection = Selection(index, array.shape)
+                memory = np.empty(selection.shape, array.dtype) if is_whole else stored[index]
+                memory[selected] = values[position]
+                array._put(selection, memory)
 
-        self._each(write)
+            self._each(write)
 
     def _each(self, function):
         """Calls a function with each box, in several threads if the array may use them. No two have a chunk in

@@ -35,6 +35,7 @@ def of_array(array: Any) -> Info:
         rows["Shards"] = array.shards
     if any(array.dims):
         rows["Dimensions"] = ", ".join(name or "-" for name in array.dims)
+    rows["Codecs"] = ", ".join(name for name, _ in array.codecs) or "none"
     rows |= {"Number of chunks": array.nchunks, "Bytes": _bytes(array.nbytes), "Fill value": array.fill_value,
              "Attributes": len(array.attrs)}
     return Info(rows, _grid(array))

@@ -29,9 +29,10 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline, fill_value_or_default
 from zarr.core.config import config
 from zarr.storage import LocalStore, StorePath
 
-from . import _c, storage
+from . import _c, locks, storage
 from .array import MODES, Array
 from .errors import Error
+from .index import Selection
 
 _log = logging.getLogger(__name__)
 
@@ -253,14 +254,29 @@ class CodecPipeline(BatchedCodecPipeline):
             except (_NotOurs, Error) as error:
                 _log.debug("a write is left to zarr-python: %s", error)
         if batch:
-            await super().write(batch, value, drop_axes)
+            is_alone = drop_axes != () or not all(info[4] for info in batch)
+            async with locks.locked_by_coroutine(self._directory(batch), is_alone):
+                await super().write(batch, value, drop_axes)
+
+    def _directory(self, batch):
+        """The directory of the array, if it has one."""
+        if self.opened is None or type(self.opened._store) is not LocalStore:
+            return None
+        try:
+            name, _ = self.opened.prefix(batch[0][0].path)
+        except _NotOurs:
+            name = ""
+        return locks.of(self.opened._store.root, name)
 
     async def _run(self, function, batch, memory):
         """Calls a function in another thread, unless it ends sooner than that would begin."""
         loop = asyncio.get_running_loop()
         if len(batch) == 1 and self.opened.is_at_hand and math.prod(
                 batch[0][1].shape) * batch[0][1].dtype.to_native_dtype().itemsize <= _SMALL:
-            return function(batch, memory, loop)
+            try:
+                return function(batch, memory, loop)
+            except BlockingIOError:
+                pass  # another write has the lock
         # Not a thread of the loop's own, which the store may need meanwhile.
         return await loop.run_in_executor(_executor(), function, batch, memory, loop)
 
@@ -305,8 +321,14 @@ class CodecPipeline(BatchedCodecPipeline):
             is_left = not info[1].config.write_empty_chunks and _is_empty(value, part, info[1])
             left.append(info) if is_left else written.append(part)
         whole = None if left or not written else _whole(written)
-        for part in written if whole is None else [whole]:
-            array[part.index] = memory if memory.ndim == 0 else memory[part.out]
+        lengths = array.shards or array.chunks
+        is_whole = all(locks.is_whole(part.start, part.count, part.step, lengths, array.shape) for part in written)
+        # The loop's own thread must not wait: what has the lock may need it.
+        with array._locked(is_whole, waits=asyncio._get_running_loop() is None):
+            for part in written if whole is None else [whole]:
+                selection = Selection(part.index, array.shape)
+                values = memory if memory.ndim == 0 else memory[part.out]
+                array._put(selection, array._values(values, selection.shape))
         return left
 
 

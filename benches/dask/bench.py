@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Measures a mean over time and a rechunk by Dask's workers, which are processes, and by Cubed.
+
+    bench.py DIRECTORY [--steps N] [--preload LIBRARY] [--page docs/dask.md]
+
+DIRECTORY gets the array. LIBRARY is the plugin for netCDF-C that is preloaded: without it, netCDF-C is measured as it
+is only. The page gets the table.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+
+import zarr
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "files"))
+import data  # noqa: E402
+
+BEGIN, END = "<!-- written by scripts/bench-dask -->", "<!-- end -->"
+READERS = ["zarr-python", "codec pipeline", "nczchunk", "netCDF4, stock", "netCDF4, adapted"]
+WRITERS = ["zarr-python", "codec pipeline", "nczchunk"]
+CUBED = ["Cubed, zarr-python", "Cubed, codec pipeline"]
+ROWS = {"mean": READERS + CUBED, "rechunk": WRITERS + CUBED}
+
+
+def made(directory, steps):
+    path = directory / f"cube-{steps}.zarr"
+    if not path.exists():
+        import numcodecs
+
+        part = path.with_suffix(".part")
+        array = zarr.create_group(part, zarr_format=2, overwrite=True).create_array(
+            "v", shape=(steps, data.LAT, data.LON), chunks=(24, 90, 180), dtype="f4", fill_value=-999.0,
+            compressors=numcodecs.Zstd(3))
+        array.attrs["_ARRAY_DIMENSIONS"] = ["time", "lat", "lon"]
+        array[...] = data.values(steps)
+        part.rename(path)
+    return path
+
+
+def run(peer, job, path, work, preload):
+    # No worker's library starts threads beside the worker's own.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    if peer == "netCDF4, adapted":
+        environment["LD_PRELOAD"] = preload
+    command = [sys.executable, str(HERE / "job.py"), peer, job, str(path), str(work)]
+    child = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if child.returncode:
+        sys.exit(f"{job}, {peer}: {child.stderr[-3000:]}")
+    return json.loads(child.stdout.splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--steps", type=int, default=480)
+    parser.add_argument("--preload")
+    parser.add_argument("--page", type=pathlib.Path)
+    options = parser.parse_args()
+    options.directory.mkdir(parents=True, exist_ok=True)
+    path = made(options.directory, options.steps)
+    lines = [BEGIN, "| | seconds | CPU | sent between workers | graph |", "|---|---:|---:|---:|---:|"]
+    for job, peers in ROWS.items():
+        sums = set()
+        for peer in peers:
+            if peer == "netCDF4, adapted" and not options.preload:
+                continue
+            found = [run(peer, job, path, options.directory / "work", options.preload) for _ in range(2)]
+            best = min(found, key=lambda one: one["seconds"])
+            # Cubed's mean is of float32.
+            sums.add(best["checksum"] if job == "rechunk" or not peer.startswith("Cubed") else None)
+            cells = [f"{job}: {peer}", f"{best['seconds']:.2f}", f"{best['cpu']:.2f}"]
+            cells += ["–", "–"] if peer.startswith("Cubed") else [
+                f"{best['sent'] / 1e6:.1f} MB", f"{best['graph'] / 1e3:.0f} kB"]
+            lines.append("| " + " | ".join(cells) + " |")
+            print(lines[-1], round(best["sum"], 3), flush=True)
+        if len(sums - {None}) != 1:
+            sys.exit(f"{job}: the results differ")
+    packages = ", ".join(f"{name} {version(name)}" for name in ("dask", "distributed", "xarray", "zarr", "netCDF4",
+                                                                "cubed"))
+    megabytes = options.steps * data.LAT * data.LON * 4 / 1e6
+    lines += ["", f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; {packages}. "
+              f"{megabytes:.0f} MB of float32", "in chunks of 24 x 90 x 180 (zstd), warm; two workers with a thread "
+              "each; the least of two runs. All results are the same.", END]
+    if options.page:
+        before, rest = options.page.read_text().split(BEGIN)
+        options.page.write_text(before + "\n".join(lines) + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()

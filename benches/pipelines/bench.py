@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Measures zarr-python with the codec pipelines that there are for it, beside nczchunk and TensorStore.
+
+    bench.py DIRECTORY OUTPUT [--side N] [--only TEXT] [--turns N] [--make]
+
+DIRECTORY gets the arrays and the results, which --only (what the name of an array begins with) adds to. OUTPUT gets the
+table.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import zarr
+
+HERE = pathlib.Path(__file__).parent
+PEERS = ["nczchunk, pipeline", "nczchunk", "zarr-python, fused", "zarr-python, batched", "zarrs", "TensorStore"]
+PACKAGES = {"zarr-python": "zarr", "zarrs": "zarrs", "TensorStore": "tensorstore", "numpy": "numpy"}
+JOBS = {"all": "all at once", "chunks": "by chunks", "inner": "by inner chunks", "copy": "round trip, by chunks"}
+CHUNK, INNER = 256, 64
+
+
+def arrays(side):
+    """What create_array() is told of each array."""
+    from zarr.codecs import ZstdCodec
+
+    chunk = min(CHUNK, side // 2)
+    zstd = [ZstdCodec(level=3)]
+    return {
+        "raw": {"chunks": (chunk,) * 3, "compressors": None},
+        "zstd": {"chunks": (chunk,) * 3, "compressors": zstd},
+        "shards, zstd": {"chunks": (INNER,) * 3, "shards": (chunk,) * 3, "compressors": zstd},
+    }
+
+
+def values(first, last, side):
+    """Elements of a smooth field with noise, uint16."""
+    z, y, x = np.ogrid[first:last, :side, :side]
+    noise = np.random.default_rng(first).integers(0, 16, (last - first, side, side), "u2")
+    return ((z * 3 + y * 2 + x).astype("u2") * 4 & 0xFFF0) + noise
+
+
+def made(directory, name, given, side):
+    path = directory / f"{name.replace(', ', '-')}-{side}.zarr"
+    if not path.exists():
+        part = path.with_suffix(".part")
+        array = zarr.create_array(part, shape=(side,) * 3, dtype="u2", overwrite=True, **given)
+        step = (given.get("shards") or given["chunks"])[0]
+        for first in range(0, side, step):
+            array[first:first + step] = values(first, first + step, side)
+        part.rename(path)
+    return path
+
+
+def run(peer, path, job, work):
+    """The seconds, those of the processors, the most memory in bytes, and the checksum."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    command = [sys.executable, str(HERE / "peer.py"), peer, str(path), job, str(work)]
+    child = subprocess.run(command, capture_output=True, text=True)
+    shutil.rmtree(work)
+    if child.returncode:
+        lines = child.stderr.strip().splitlines()
+        return {"error": lines[-1][:200] if lines else f"exit {child.returncode}"}
+    seconds, cpu, checksum, peak = child.stdout.split()
+    return {"seconds": float(seconds), "cpu": float(cpu), "peak": int(peak), "checksum": checksum}
+
+
+def measure(directory, side, only, only_made, turns):
+    """Adds to the results that there are."""
+    kept = directory / f"results-{side}.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    for name, given in arrays(side).items():
+        if not name.startswith(only):
+            continue
+        path = made(directory, name, given, side)
+        if only_made:
+            continue
+        for job, told in JOBS.items():
+            if job == "inner" and "shards" not in given:
+                continue
+            row = results.get(f"{name}: {told}", {})
+            for _ in range(turns):
+                for peer in PEERS:
+                    found, before = run(peer, path, job, directory / "work"), row.get(peer)
+                    if before is None or "error" in found or found["seconds"] < before.get("seconds", 0):
+                        row[peer] = found
+            sums = {one["checksum"] for one in row.values() if "error" not in one}
+            if len(sums) != 1 or "error" in row[PEERS[0]]:
+                sys.exit(f"{name}, {told}: {row}")
+            results[f"{name}: {told}"] = row
+            print(f"{name}: {told}", {peer: one.get("seconds", one.get("error")) for peer, one in row.items()},
+                  flush=True)
+            kept.write_text(json.dumps(results, indent=1))
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("--side", type=int, default=1024)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--make", action="store_true", help="only make the arrays")
+    options = parser.parse_args()
+    options.directory.mkdir(parents=True, exist_ok=True)
+    results = measure(options.directory, options.side, options.only, options.make, options.turns)
+    if options.make:
+        return
+    versions = ", ".join(f"{name} {version(package)}" for name, package in PACKAGES.items())
+    own = PEERS[0]
+    lines = [
+        "# zarr-python's codec pipelines", "", "Written by `scripts/bench-pipelines`; do not edit.", "",
+        f"- {datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()},",
+        f"  {versions}",
+        f"- The arrays are those of zarrs' public benchmark: {options.side}^3 uint16 in chunks of "
+        f"{min(CHUNK, options.side // 2)}^3, raw and zstd, and in",
+        f"  shards of the same shape with chunks of {INNER}^3, zstd; in directories, warm. All libraries returned the",
+        "  same elements.",
+        "- Every peer has its defaults, with which each uses all processors. *nczchunk, pipeline*, *fused*, *batched*",
+        "  and *zarrs* are zarr-python with this codec pipeline; *nczchunk* is the Python package itself.",
+        "- Other columns: their time as a multiple of that of *nczchunk, pipeline*; the least of some processes.",
+        "  Behind it the peak of the memory of the process.", "",
+        f"| | {own} | " + " | ".join(PEERS[1:]) + " |", "|---|" + "---:|" * len(PEERS)]
+    for name, row in results.items():
+        cells = [f"{row[own]['seconds']:.2f} s, {size(row[own]['peak'])}"]
+        for peer in PEERS[1:]:
+            one = row[peer]
+            cells.append("fails" if "error" in one else
+                         f"{one['seconds'] / row[own]['seconds']:.2f}, {size(one['peak'])}")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    lines += [f"\n{name}: {peer} says: {one['error']}" for name, row in results.items() for peer, one in row.items()
+              if "error" in one]
+    options.output.write_text("\n".join(lines) + "\n")
+
+
+def size(number):
+    return f"{number / 1e9:.2f} GB"
+
+
+main()
