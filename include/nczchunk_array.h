@@ -1527,8 +1527,10 @@ typedef struct nczchunk_storage_callbacks {
      */
     size_t concurrent;
     /**
-     * Two ranges of an object are read by one request if fewer bytes than this lie between them. 0 stands for 16 KiB
-     * or, with start, for 1 MiB.
+     * Two ranges of an object are read by one request if fewer bytes than this lie between them. 0 stands for 16 KiB.
+     * With start, 0 leaves it to the library: it reads what lies between parts of an unencoded chunk if that is less
+     * than 64 KiB; between chunks it reads gaps below 4 KiB and, smallest first, gaps below 1 MiB that together have
+     * at most a tenth of the bytes needed of the object.
      */
     size_t gap;
     /**
@@ -1564,7 +1566,7 @@ typedef struct nczchunk_storage_callbacks {
      */
     size_t bytes_in_flight;
     /**
-     * With start: chunks of one shard that are adjacent, or less than gap bytes apart, are read at once, up to this
+     * With start: chunks of one shard that are adjacent, or near each other as gap says, are read at once, up to this
      * many bytes. 0 stands for 16 MiB.
      */
     size_t largest;

@@ -491,8 +491,10 @@ pub struct nczchunk_storage_callbacks {
     pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
     /// 1 if the callbacks may run in several threads at the same time; 0 restricts a call to its own thread.
     pub concurrent: usize,
-    /// Two ranges of an object are read by one request if fewer bytes than this lie between them. 0 stands for 16 KiB
-    /// or, with start, for 1 MiB.
+    /// Two ranges of an object are read by one request if fewer bytes than this lie between them. 0 stands for 16 KiB.
+    /// With start, 0 leaves it to the library: it reads what lies between parts of an unencoded chunk if that is less
+    /// than 64 KiB; between chunks it reads gaps below 4 KiB and, smallest first, gaps below 1 MiB that together have
+    /// at most a tenth of the bytes needed of the object.
     pub gap: usize,
     /// For storages with latency, such as those over a network; used together with wait. Starts a read of an object, as
     /// read does, but returns immediately. A call keeps up to in_flight reads in flight, and starts the next ones while
@@ -516,7 +518,7 @@ pub struct nczchunk_storage_callbacks {
     /// With start: the most bytes of memory for the buffers of all reads in flight, in each call. A single larger read
     /// is not refused. 0 stands for the bytes of in_flight chunks, but no less than largest.
     pub bytes_in_flight: usize,
-    /// With start: chunks of one shard that are adjacent, or less than gap bytes apart, are read at once, up to this
+    /// With start: chunks of one shard that are adjacent, or near each other as gap says, are read at once, up to this
     /// many bytes. 0 stands for 16 MiB.
     pub largest: usize,
     /// 1 if each read reports the object's version in the request. Then the index of a shard is kept from call to call,
@@ -696,13 +698,14 @@ const MAX_IN_FLIGHT: usize = 1 << 16;
 // SAFETY: the callbacks do what is documented.
 unsafe impl Flight for Custom {
     fn limits(&self) -> Limits {
-        let nczchunk_storage_callbacks { in_flight, bytes_in_flight, largest, .. } = self.callbacks;
+        let nczchunk_storage_callbacks { in_flight, bytes_in_flight, largest, gap, .. } = self.callbacks;
         let given = |value: usize| (value > 0).then_some(value);
         let default = Limits::default();
         Limits {
             requests: given(in_flight).map_or(default.requests, |requests| requests.min(MAX_IN_FLIGHT)),
             bytes: given(bytes_in_flight),
             largest: given(largest).unwrap_or(default.largest),
+            excess: default.excess.filter(|_| gap == 0),
         }
     }
 

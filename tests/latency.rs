@@ -80,7 +80,7 @@ unsafe impl Send for Read {}
 #[allow(unsafe_code)]
 unsafe impl Flight for Far {
     fn limits(&self) -> Limits {
-        Limits { requests: IN_FLIGHT, bytes: self.bytes, largest: 8 * CHUNK_BYTES }
+        Limits { requests: IN_FLIGHT, bytes: self.bytes, largest: 8 * CHUNK_BYTES, excess: None }
     }
 
     #[allow(unsafe_code)]

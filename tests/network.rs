@@ -190,6 +190,60 @@ fn threads_do_not_divide_shards() {
     assert!(server.log().len() <= 2);
 }
 
+/// Each thread reads its share of the shards, with its share of the requests.
+#[test]
+fn threads_share_what_may_be_in_flight() {
+    let _alone = alone();
+    let server = Server::new();
+    // 4 shards of 24 x 2 chunks of 4 KiB, of which every other one is needed: 22 requests for each shard.
+    let place = Storage::new(Memory::new()).unwrap();
+    let description = Description::new(&[768, 256], ElementType::Int).with_chunk_shape(&[32, 32]).with_codecs(&[]);
+    let array = Array::create_in(&place, "", &description.with_shard_shape(&[768, 64])).unwrap();
+    array.write(&Hyperslab::all(), &(0..768 * 256).collect::<Vec<i32>>()).unwrap();
+    publish(&server, &place, "", "s.zarr");
+    let array = open(&server, "s.zarr").unwrap();
+    server.set_latency(Duration::from_millis(50));
+    let slab = Hyperslab::new(&[0, 0], &[768, 4]).with_stride(&[1, 64]);
+    let plan = Plan::new(array.variable(), &slab, Access::Read).unwrap();
+    let mut out = vec![0; plan.selected_bytes()];
+    server.log();
+    server.most();
+    let options = Options::default().with_threads(2);
+    plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut out, options).unwrap();
+    let expected = (0..768 * 4).flat_map(|i: i32| (i / 4 * 256 + i % 4 * 64).to_ne_bytes());
+    assert!(out.into_iter().eq(expected));
+    assert_eq!(server.log().len(), 4 + 4 * 22);
+    let most = server.most();
+    assert!((60..=64).contains(&most), "{most}");
+}
+
+/// What lies between chunks is read as long as it is a tenth of what is needed, or as far as the environment says.
+#[test]
+fn what_is_read_in_vain_is_bounded() {
+    let _alone = alone();
+    let server = Server::new();
+    // A shard of 4 x 4 chunks of 64 KiB, of which 3 in each row are needed.
+    let place = Storage::new(Memory::new()).unwrap();
+    let description = Description::new(&[512, 512], ElementType::Int).with_chunk_shape(&[128, 128]).with_codecs(&[]);
+    let array = Array::create_in(&place, "", &description.with_shard_shape(&[512, 512])).unwrap();
+    array.write(&Hyperslab::all(), &(0..512 * 512).collect::<Vec<i32>>()).unwrap();
+    publish(&server, &place, "", "s.zarr");
+    let slab = Hyperslab::new(&[0, 0], &[512, 300]);
+    let expected: Vec<i32> = (0..512 * 300).map(|i| i / 300 * 512 + i % 300).collect();
+    for (gap, requests, chunks) in [(None, 3, 13), (Some("1000000"), 1, 15)] {
+        // SAFETY: no other thread of the tests reads or writes the environment meanwhile.
+        unsafe { gap.map_or_else(|| (), |gap| std::env::set_var("NCZCHUNK_NETWORK_GAP", gap)) };
+        let array = open(&server, "s.zarr").unwrap();
+        // SAFETY: as above.
+        unsafe { std::env::remove_var("NCZCHUNK_NETWORK_GAP") };
+        let cost = array.read_cost(&slab).unwrap();
+        assert_eq!((cost.requests, cost.bytes - cost.index_bytes), (1 + requests, chunks << 16), "{gap:?}");
+        server.log();
+        assert_eq!(array.read::<i32>(&slab).unwrap(), expected);
+        assert_eq!(server.log().len() as u64, requests);
+    }
+}
+
 /// Of a shard its index is read, and then all chunks that are near each other at once.
 #[test]
 fn chunks_of_a_shard_are_read_at_once() {
@@ -227,12 +281,13 @@ fn costs_are_those_of_the_read() {
     let all = Hyperslab::all();
     let (some, strided) = (Hyperslab::new(&[3, 5], &[40, 9]), Hyperslab::new(&[1, 0], &[7, 20]).with_stride(&[9, 3]));
     let (row, column) = (Hyperslab::new(&[7, 0], &[1, 1024]), Hyperslab::new(&[0, 700], &[1024, 1]));
+    let window = Hyperslab::new(&[0, 0], &[600, 300]);
     let sea = Hyperslab::new(&[0, 20, 30], &[1, 50, 7]);
     for (path, name, slabs) in [
         ("a.zarr", "", &[&all, &some, &strided][..]),
         ("s.zarr", "", &[&all, &some, &strided]),
         ("plain.zarr", "", &[&all, &some, &strided]),
-        ("wide.zarr", "", &[&all, &row, &column]),
+        ("wide.zarr", "", &[&all, &row, &column, &window]),
         ("sst.nc", "SST", &[&all, &sea]),
     ] {
         for slab in slabs {
@@ -552,6 +607,12 @@ fn what_the_environment_says_is_checked() {
         let error = open_storage("http://127.0.0.1:1/a.zarr".as_ref()).err().unwrap().to_string();
         assert!(error.contains("NCZCHUNK_NETWORK_TIMEOUT must be a number"), "{error}");
     }
+    // SAFETY: no other thread of the tests reads or writes the environment meanwhile.
+    unsafe { std::env::set_var("NCZCHUNK_NETWORK_GAP", "64k") };
+    let error = open_storage("http://127.0.0.1:1/a.zarr".as_ref()).err().unwrap().to_string();
+    // SAFETY: as above.
+    unsafe { std::env::remove_var("NCZCHUNK_NETWORK_GAP") };
+    assert!(error.contains("NCZCHUNK_NETWORK_GAP must be a number of bytes"), "{error}");
     let _seconds = Seconds::new("1.5");
     // Nobody listens there.
     let error = Array::open("http://127.0.0.1:1/a.zarr", "", Access::Read).err().unwrap().to_string();

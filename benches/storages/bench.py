@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Measures reads from a server with latency, by nczchunk and by others in the same run.
 
-    bench.py LIBRARY DIRECTORY OUTPUT [--quick]
+    bench.py LIBRARY DIRECTORY OUTPUT [--netcdf LIBRARY] [--rows ROWS] [--quick]
 
-LIBRARY is libnczchunk with the feature network. The tables go to OUTPUT, the numbers to DIRECTORY/results.json.
+LIBRARY is libnczchunk with the feature network; that of --netcdf is netCDF-C with its own client for S3. With --rows,
+only these are measured, and the others stay as they are in DIRECTORY/results.json, which has the numbers. The tables go
+to OUTPUT.
 """
 
 import argparse
@@ -14,57 +16,60 @@ import pathlib
 import platform
 import subprocess
 import sys
+import tempfile
+import threading
 import urllib.request
 from importlib.metadata import version
 
 import data
 
 HERE = pathlib.Path(__file__).parent
-PEERS = ["tensorstore", "zarrs-python", "zarr-python, obstore", "zarr-python, fsspec"]
+NETCDF, GAP = "netCDF-C S3", "nczchunk wide gap"
+PEERS = ["tensorstore", "zarrs-python", "zarr-python, obstore", "zarr-python, fsspec", NETCDF, GAP]
 PACKAGES = ["tensorstore", "zarrs", "zarr", "obstore", "fsspec", "aiohttp", "numpy"]
 
 
 def run(library, row, url, repetitions, environment):
-    """The least seconds, with their requests, bytes and requests in flight; the time of processors in ms; the sum."""
+    """The least seconds, with their requests, bytes and requests in flight; the time of processors in ms; the sum; the
+    peak of the memory in MiB, as the system tells the parent."""
     command = [sys.executable, HERE / "peer.py", library, row, url, str(repetitions)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:
-        try:
-            out, error = child.communicate(timeout=300)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            return {"error": "no answer within 300 s"}
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
+        child = subprocess.Popen(command, stdout=out, stderr=error, env=environment)
+        patience = threading.Timer(240, child.kill)
+        patience.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        patience.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0), error.seek(0)
+        lines, words = out.read().splitlines(), error.read().strip().splitlines()
     if child.returncode:
-        return {"error": error.strip().splitlines()[-1][:200] if error.strip() else f"exit {child.returncode}"}
-    *lines, total = out.splitlines()
-    samples = [[float(word) for word in line.split()] for line in lines]
+        return {"error": words[-1][:200] if words else f"exit {child.returncode}"}
+    samples = [[float(word) for word in line.split()] for line in lines[:-1]]
     seconds, _, requests, sent, most = min(samples)
     cpu = min(sample[1] for sample in samples) * 1000
     return {"seconds": seconds, "cpu": cpu, "requests": int(requests), "bytes": int(sent), "most": int(most),
-            "sum": total}
+            "sum": lines[-1], "peak": usage.ru_maxrss / 1024}
 
 
 def measured(library, row, url, repetitions, environment):
-    """The same, and the peak of the memory of a process that does it once, as the system tells its parent."""
+    """The same, with the peak of a process that does it once; nothing if that is not measured."""
+    if library == NETCDF:
+        # It makes one request after the other, which takes up to a minute.
+        is_there = row in data.UNSHARDED and "NETCDF_WITH_S3" in environment
+        return run(library, row, url, 1, environment) if is_there else {"none": True}
+    if library == GAP:
+        if row not in data.SHARDED:
+            return {"none": True}
+        environment = {**environment, "NCZCHUNK_NETWORK_GAP": str(16 << 20)}
     result = run(library, row, url, repetitions, environment)
-    if "error" in result:
+    if "error" in result or repetitions == 1:
         return result
-    command = [sys.executable, str(HERE / "peer.py"), library, row, url, "1"]
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    child = os.posix_spawn(command[0], command, environment, file_actions=[(os.POSIX_SPAWN_DUP2, quiet, 1)])
-    os.close(quiet)
-    _, _, usage = os.wait4(child, 0)
-    return {**result, "peak": usage.ru_maxrss / 1024}
+    return {**result, "peak": run(library, row, url, 1, environment).get("peak", 0)}
 
 
-def table(out, header, rows):
-    out.append("| " + " | ".join(header) + " |")
-    out.append("|---" * len(header) + "|")
-    out += ["| " + " | ".join(row) + " |" for row in rows]
-    out.append("")
-
-
-def ratio(ours, theirs):
-    return f"{theirs / ours:.2g}" if ours else ("1" if not theirs else "-")
+def cell(of, tell):
+    """What a table says of a library's row."""
+    return "-" if "none" in of else "failed" if "error" in of else tell(of)
 
 
 def report(results, latencies):
@@ -80,9 +85,9 @@ def report(results, latencies):
         rows = []
         for row in data.ROWS:
             ours = of[row]["nczchunk"]
-            cells = [row, "failed" if "error" in ours else f"{ours['seconds'] * 1000:.1f}"]
-            cells += ["failed" if "error" in of[row][peer] or "error" in ours
-                      else ratio(ours["seconds"], of[row][peer]["seconds"]) for peer in PEERS]
+            cells = [row, cell(ours, lambda ours: f"{ours['seconds'] * 1000:.1f}")]
+            cells += [cell(of[row][peer], lambda their: "-" if "error" in ours
+                           else ratio(ours["seconds"], their["seconds"])) for peer in PEERS]
             rows.append(cells)
         table(out, ["", "nczchunk, ms", *PEERS], rows)
     last = results[str(latencies[-1])]
@@ -92,13 +97,11 @@ def report(results, latencies):
         out += [f"## {words}", ""]
         if what == "peak":
             out += ["Of a process that does it once, Python and the library included, as its parent sees it.", ""]
-        rows = []
-        for row in data.ROWS:
-            cells = [last[row][who] for who in ["nczchunk", *PEERS]]
-            rows.append([row, *("failed" if "error" in cell else f"{cell[what] / scale:.0f}" for cell in cells)])
+        rows = [[row, *(cell(last[row][who], lambda found: f"{found[what] / scale:.0f}")
+                        for who in ["nczchunk", *PEERS])] for row in data.ROWS]
         table(out, ["", "nczchunk", *PEERS], rows)
-    failures = sorted({f"- {peer}, {row}: `{cell['error']}`" for of in results.values() for row, cells in of.items()
-                       for peer, cell in cells.items() if "error" in cell})
+    failures = sorted({f"- {peer}, {row}: `{found['error']}`" for of in results.values() for row, cells in of.items()
+                       for peer, found in cells.items() if "error" in found})
     if failures:
         out += ["## Failures", "", *failures, ""]
     return "\n".join(out)
@@ -109,35 +112,43 @@ def main():
     parser.add_argument("library")
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("--netcdf")
+    parser.add_argument("--rows", type=lambda rows: rows.split(","), default=list(data.ROWS))
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     store = given.directory / "data"
-    if not (store / "group.zarr" / "zarr.json").exists():
+    if not (store / "complete").exists():
         data.write(store)
     latencies, repetitions = ([0, 10], 1) if given.quick else ([0, 10, 50], 3)
-    kept = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
-    environment = {**kept, "NCZCHUNK_LIBRARY": os.path.abspath(given.library),
+    direct = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    environment = {**direct, "NCZCHUNK_LIBRARY": os.path.abspath(given.library),
                    "PYTHONPATH": str(HERE.parent.parent / "python" / "src")}
+    if given.netcdf:
+        library = pathlib.Path(given.netcdf).absolute()
+        environment |= {"NETCDF_WITH_S3": str(library), "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
+                        "AWS_REGION": "us-east-1", "HDF5_PLUGIN_PATH": os.environ["HDF5_PLUGIN_PATH"]}
     server = subprocess.Popen([sys.executable, HERE / "server.py", store], stdout=subprocess.PIPE, text=True)
-    results = {}
+    kept = given.directory / "results.json"
+    results = json.loads(kept.read_text()) if kept.exists() and len(given.rows) < len(data.ROWS) else {}
     try:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}"
         for latency in latencies:
             urllib.request.urlopen(f"{url}/-/latency/{latency}").close()
-            for row in data.ROWS:
+            for row in given.rows:
                 cells = {who: measured(who, row, url, repetitions, environment) for who in ["nczchunk", *PEERS]}
                 results.setdefault(str(latency), {})[row] = cells
-                sums = {float(cell["sum"]) for cell in cells.values() if "sum" in cell}
+                sums = {float(found["sum"]) for found in cells.values() if "sum" in found}
                 if len(sums) > 1:
                     sys.exit(f"{row}: what was read differs: {sums}")
-                words = [f"{who} {cell['seconds'] * 1000:.0f} ms ({cell['requests']})" if "error" not in cell
-                         else f"{who} failed: {cell['error']}" for who, cell in cells.items()]
+                words = [f"{who} {found['seconds'] * 1000:.0f} ms ({found['requests']})" if "error" not in found
+                         else f"{who} failed: {found['error']}" for who, found in cells.items() if "none" not in found]
                 print(f"{latency} ms, {row}: {', '.join(words)}", flush=True)
     finally:
         server.terminate()
         server.wait(timeout=60)
-    (given.directory / "results.json").write_text(json.dumps(results, indent=1))
-    given.output.write_text(report(results, latencies))
+    kept.write_text(json.dumps(results, indent=1))
+    if all(row in results.get(str(latency), {}) for latency in latencies for row in data.ROWS):
+        given.output.write_text(report(results, latencies))
     if any("error" in cells["nczchunk"] for of in results.values() for cells in of.values()):
         sys.exit("nczchunk has failed")
 

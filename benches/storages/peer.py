@@ -7,6 +7,8 @@ at the same time. The last line is a sum of what was read, which the caller comp
 anew. Before them the client is used once, so that what is loaded and started once is not measured.
 """
 
+import ctypes
+import os
 import sys
 import time
 import urllib.request
@@ -32,9 +34,52 @@ def zarr_store(kind):
     return zarr.storage.ObjectStore(client, read_only=True)
 
 
+def netcdf_c():
+    """netCDF-C's own client for S3: the server is one for which the first part of a path is the bucket."""
+    netcdf = ctypes.CDLL(os.environ["NETCDF_WITH_S3"])
+
+    def check(status):
+        if status:
+            raise OSError(ctypes.cast(netcdf.nc_strerror(status), ctypes.c_char_p).value.decode())
+
+    netcdf.nc_strerror.restype = ctypes.c_void_p
+
+    def opened(name):
+        number = ctypes.c_int()
+        check(netcdf.nc_open(f"{url}/v2/{name}#mode=zarr,s3".encode(), 0, ctypes.byref(number)))
+        return number
+
+    def read(name, index):
+        file, variable = opened(name), ctypes.c_int()
+        check(netcdf.nc_inq_varid(file, b"v", ctypes.byref(variable)))
+        ranges = [range(n)[i] if isinstance(i, slice) else range(i, i + 1) for i, n in zip(index, data.SHAPE)]
+        found = numpy.empty([len(r) for r in ranges], "f4")
+        start, count = ((ctypes.c_size_t * 3)(*f) for f in ([r.start for r in ranges], found.shape))
+        step = (ctypes.c_ssize_t * 3)(*[r.step for r in ranges])
+        check(netcdf.nc_get_vars_float(file, variable, start, count, step, found.ctypes.data_as(ctypes.c_void_p)))
+        check(netcdf.nc_close(file))
+        return found
+
+    def shapes(name):
+        file, lens = opened(name), []
+        for variable in range(data.NUM_ARRAYS):
+            dimensions = (ctypes.c_int * 2)()
+            check(netcdf.nc_inq_vardimid(file, variable, dimensions))
+            pair = [ctypes.c_size_t(), ctypes.c_size_t()]
+            for dimension, found in zip(dimensions, pair):
+                check(netcdf.nc_inq_dimlen(file, dimension, ctypes.byref(found)))
+            lens.append(tuple(found.value for found in pair))
+        check(netcdf.nc_close(file))
+        return sorted(lens)
+
+    return read, shapes
+
+
 def reader():
     """Functions that read a selection of an array, and the lengths of all arrays of a group."""
-    if library == "nczchunk":
+    if library == "netCDF-C S3":
+        return netcdf_c()
+    if library.startswith("nczchunk"):
         import nczchunk
         # As long as an array is open, its connections are kept.
         global kept

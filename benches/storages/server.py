@@ -1,5 +1,6 @@
 """An HTTP server on the loopback interface, for measurements: it serves a directory from memory, with ranges and ETags,
-answers each request after a given time, any number of them at once, and counts requests and bytes.
+answers each request after a given time, any number of them at once, and counts requests and bytes. For clients of S3 it
+lists the objects of a bucket, which is the first part of a path.
 
     server.py DIRECTORY
 
@@ -10,6 +11,7 @@ time, where most is the largest number of requests in flight.
 import asyncio
 import os
 import sys
+from urllib.parse import parse_qs, urlsplit
 
 
 def load(directory):
@@ -61,10 +63,30 @@ class Connection(asyncio.Protocol):
             of.requests = of.sent = of.most = 0
         return f"HTTP/1.1 200 OK\r\nContent-Length: {len(words)}\r\n\r\n{words}"
 
+    def listed(self, path, query):
+        """What S3 tells of the objects whose names begin with a prefix."""
+        bucket = path.rstrip("/") + "/"
+        prefix, delimiter = (query.get(name, [""])[0] for name in ("prefix", "delimiter"))
+        objects, prefixes = [], set()
+        for name in sorted(name.removeprefix(bucket) for name in self.objects if name.startswith(bucket + prefix)):
+            rest = name[len(prefix):]
+            if delimiter and delimiter in rest:
+                prefixes.add(prefix + rest.split(delimiter)[0] + delimiter)
+            else:
+                objects.append(name)
+        words = [f"<Contents><Key>{name}</Key><Size>{len(self.objects[bucket + name])}</Size></Contents>"
+                 for name in objects]
+        words += [f"<CommonPrefixes><Prefix>{name}</Prefix></CommonPrefixes>" for name in sorted(prefixes)]
+        return (f"<?xml version='1.0' encoding='UTF-8'?><ListBucketResult><Name>{bucket.strip('/')}</Name>"
+                f"<Prefix>{prefix}</Prefix><KeyCount>{len(words)}</KeyCount><MaxKeys>1000</MaxKeys>"
+                f"<IsTruncated>false</IsTruncated>{''.join(words)}</ListBucketResult>").encode()
+
     def answer(self, method, path, headers):
         of = Connection
         of.in_flight -= 1
-        data = of.objects.get(path.split("?")[0])
+        parts = urlsplit(path)
+        query = parse_qs(parts.query)
+        data = self.listed(parts.path, query) if "list-type" in query else of.objects.get(parts.path)
         if data is None:
             return self.transport.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
         status, body, more = "200 OK", memoryview(data), ""

@@ -3,6 +3,7 @@
 
 use std::any::Any;
 
+use super::coalesce;
 use super::flight::ChunkFlight;
 use super::indices::{Indices, Opened};
 use super::locate::{ATTEMPTS, Index, LONG_STEP, Learned, Locate, Location, NODES, Part, Step};
@@ -449,7 +450,7 @@ impl<L: Locate + 'static> ChunkReader for ObjectChunks<L> {
     }
 
     fn range_gap(&self) -> Option<usize> {
-        Some(if self.locate.reads_no_gaps() { 0 } else { self.storage.gap() })
+        Some(if self.locate.reads_no_gaps() { 0 } else { coalesce::gap_within_chunk(&self.storage) })
     }
 
     fn swapped_part(&self) -> Option<usize> {

@@ -1,64 +1,181 @@
-//! Which ranges of an object are better read at once.
+//! Which ranges of an object are read by one request.
+//!
+//! A request costs time at the storage and on the way, though many are in flight at the same time; what lies between
+//! two ranges costs as many bytes. So of the gaps between the ranges that are needed of an object
+//!
+//! - each below [`NEAR`] is read, for the headers of a request and of its answer have about a kilobyte,
+//! - of the others the smallest are read, as many as together have at most `excess` percent of the bytes needed.
+//!
+//! Each gap that is read saves one request, however wide it is, so nothing else saves more requests for as many bytes.
+//! No gap is read that has as many bytes as the storage's [`gap`](crate::object::ObjectStore::gap), and no request
+//! brings more than `largest`, unless a single range does. Without a bound (`excess` is `None`) each gap below the
+//! storage's is read: bytes of a file cost less than a system call, or the program has set a gap and knows why.
 
-/// A range of an object's bytes.
-pub(super) struct Range<O> {
-    pub object: O,
-    pub begin: u64,
-    pub len: u64,
+use std::ops::Range;
+
+use crate::alloc;
+use crate::error::Result;
+use crate::object::Storage;
+
+/// Gaps of fewer bytes are always read.
+const NEAR: u64 = 4 << 10;
+
+/// Wider gaps within a chunk that is stored as it is are not read, if there is a bound. Narrower ones are: to read the
+/// whole chunk, as is done without ranges, is one request.
+const WITHIN_CHUNK: usize = 64 << 10;
+
+/// The gap between parts of a chunk from which on they are ranges of their own.
+pub(super) fn gap_within_chunk(storage: &Storage) -> usize {
+    let flight = storage.flight().or(storage.routed_flight());
+    let is_bounded = flight.is_some_and(|flight| flight.limits().excess.is_some());
+    if is_bounded { storage.gap().min(WITHIN_CHUNK) } else { storage.gap() }
 }
 
-/// How many ranges, from the first on, are better read at once, and what has to be read for them: those of the same
-/// object of which each begins less than `gap` bytes behind the end of those before it, as long as all of it is at most
-/// `largest` bytes. They come sorted by their object and beginning. `None` if there are none.
-pub(super) fn run<O: PartialEq>(
-    mut ranges: impl Iterator<Item = Range<O>>,
-    gap: u64,
-    largest: u64,
-) -> Option<(usize, std::ops::Range<u64>)> {
-    let first = ranges.next()?;
-    let (mut count, mut end) = (1, first.begin.saturating_add(first.len));
-    for next in ranges {
-        let next_end = end.max(next.begin.saturating_add(next.len));
-        let is_near = next.begin.saturating_sub(end) < gap.max(1);
-        if next.object != first.object || !is_near || next_end - first.begin > largest {
-            break;
+/// What decides it in one storage.
+pub(super) struct Policy {
+    pub gap: usize,
+    pub largest: usize,
+    pub excess: Option<usize>,
+}
+
+impl Policy {
+    /// Which of some ranges of an object, sorted by their beginnings, are read together with the one before.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(super) fn joined(&self, ranges: impl Iterator<Item = Range<u64>> + Clone) -> Result<Vec<bool>> {
+        let (mut gaps, mut joined) = (Vec::new(), Vec::new());
+        let (mut end, mut needed) = (None, 0u64);
+        for range in ranges.clone() {
+            let before = end.unwrap_or(0);
+            let gap = range.start.saturating_sub(before);
+            if end.is_some() && gap < self.gap.max(1) as u64 {
+                alloc::push(&mut gaps, (gap, joined.len()))?;
+            }
+            alloc::push(&mut joined, false)?;
+            needed = needed.saturating_add(range.end.saturating_sub(range.start.max(before)));
+            end = Some(before.max(range.end));
         }
-        (count, end) = (count + 1, next_end);
+        let mut rest = u64::MAX;
+        if let Some(excess) = self.excess {
+            gaps.sort_unstable();
+            rest = u64::try_from(u128::from(needed) * excess as u128 / 100).unwrap_or(u64::MAX);
+        }
+        for (gap, number) in gaps {
+            match rest.checked_sub(if gap < NEAR || self.excess.is_none() { 0 } else { gap }) {
+                Some(less) => (rest, joined[number]) = (less, true),
+                None => break,
+            }
+        }
+        let mut together = 0..0;
+        for (range, joined) in ranges.zip(&mut joined) {
+            let end = together.end.max(range.end);
+            *joined &= end.saturating_sub(together.start) <= self.largest as u64;
+            together = if *joined { together.start..end } else { range };
+        }
+        Ok(joined)
     }
-    Some((count, first.begin..end))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The runs of some ranges: how many ranges, where they begin and end.
-    fn runs(ranges: &[(u8, u64, u64)], gap: u64, largest: u64) -> Vec<(usize, u64, u64)> {
-        let (mut rest, mut runs) = (ranges, Vec::new());
-        let range = |&(object, begin, len): &(u8, u64, u64)| Range { object, begin, len };
-        while let Some((count, range)) = run(rest.iter().map(range), gap, largest) {
-            runs.push((count, range.start, range.end));
-            rest = &rest[count..];
+    /// The requests for some ranges, each by its beginning and length: where they begin and how many bytes they bring.
+    fn requests(policy: &Policy, ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let ranges = ranges.iter().map(|&(begin, len)| begin..begin.saturating_add(len));
+        let joined = policy.joined(ranges.clone()).unwrap();
+        let mut requests: Vec<Range<u64>> = Vec::new();
+        for (range, joined) in ranges.zip(joined) {
+            match requests.last_mut() {
+                Some(last) if joined => last.end = last.end.max(range.end),
+                _ => requests.push(range),
+            }
         }
-        runs
+        requests.into_iter().map(|request| (request.start, request.end - request.start)).collect()
+    }
+
+    fn unbounded(gap: usize, largest: usize) -> Policy {
+        Policy { gap, largest, excess: None }
     }
 
     #[test]
     fn neighbours_are_read_at_once() {
-        let ranges = [(0, 0, 10), (0, 10, 10), (0, 25, 5), (1, 30, 5), (1, 36, 4)];
-        assert_eq!(runs(&ranges, 0, 1000), [(2, 0, 20), (1, 25, 30), (1, 30, 35), (1, 36, 40)]);
-        assert_eq!(runs(&ranges, 5, 1000), [(2, 0, 20), (1, 25, 30), (2, 30, 40)]);
-        assert_eq!(runs(&ranges, 6, 1000), [(3, 0, 30), (2, 30, 40)]);
-        assert_eq!(runs(&ranges, 6, 30), [(3, 0, 30), (2, 30, 40)]);
-        assert_eq!(runs(&ranges, 6, 29), [(2, 0, 20), (1, 25, 30), (2, 30, 40)]);
-        // One that is longer is read all the same.
-        assert_eq!(runs(&ranges, 6, 9), [(1, 0, 10), (1, 10, 20), (1, 25, 30), (1, 30, 35), (1, 36, 40)]);
-        assert_eq!(runs(&[], 6, 9), []);
+        let ranges = [(0, 10), (10, 10), (25, 5), (31, 4)];
+        for (gap, largest, expected) in [
+            (0, 1000, &[(0, 20), (25, 5), (31, 4)][..]),
+            (5, 1000, &[(0, 20), (25, 10)]),
+            (6, 1000, &[(0, 35)]),
+            (6, 35, &[(0, 35)]),
+            (6, 34, &[(0, 30), (31, 4)]),
+            (6, 29, &[(0, 20), (25, 10)]),
+            // One that is longer is read all the same.
+            (6, 9, &[(0, 10), (10, 10), (25, 5), (31, 4)]),
+        ] {
+            assert_eq!(requests(&unbounded(gap, largest), &ranges), expected, "{gap} {largest}");
+        }
+        assert_eq!(requests(&unbounded(6, 9), &[]), []);
+        assert_eq!(requests(&unbounded(6, 9), &[(1 << 40, 3)]), [(1 << 40, 3)]);
     }
 
     #[test]
     fn ranges_that_overlap_are_read_once() {
-        assert_eq!(runs(&[(0, 0, 100), (0, 0, 100), (0, 50, 10), (0, 99, 2)], 0, 1000), [(4, 0, 101)]);
-        assert_eq!(runs(&[(0, u64::MAX - 1, 9), (0, u64::MAX, 0)], 0, 10), [(2, u64::MAX - 1, u64::MAX)]);
+        let policy = unbounded(0, 1000);
+        assert_eq!(requests(&policy, &[(0, 100), (0, 100), (50, 10), (99, 2)]), [(0, 101)]);
+        assert_eq!(requests(&policy, &[(u64::MAX - 1, 9), (u64::MAX, 0)]), [(u64::MAX - 1, 1)]);
+    }
+
+    /// How few requests there can be, of which each brings at most `largest` bytes, and all together at most `most` in
+    /// gaps that count: by trying all ways to join neighbours.
+    fn fewest(ranges: &[(u64, u64)], policy: &Policy, most: u64) -> usize {
+        let gaps: Vec<u64> = ranges.windows(2).map(|pair| pair[1].0 - (pair[0].0 + pair[0].1)).collect();
+        let affordable = (0u32..1 << gaps.len()).filter(|joined| {
+            let read = |i: &usize| joined >> i & 1 == 1;
+            let cost = (0..gaps.len()).filter(read).map(|i| if gaps[i] < NEAR { 0 } else { gaps[i] }).sum::<u64>();
+            cost <= most && (0..gaps.len()).filter(read).all(|i| gaps[i] < policy.gap.max(1) as u64)
+        });
+        affordable.map(|joined| ranges.len() - joined.count_ones() as usize).min().unwrap()
+    }
+
+    #[test]
+    fn no_other_way_has_fewer_requests_for_as_many_bytes() {
+        let mut seed = 1u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        let mut saved = 0;
+        for round in 0..400 {
+            let kib = |n: u64| n << 10;
+            let (mut at, mut ranges) = (random(100), Vec::new());
+            for _ in 0..1 + random(9) {
+                let len = 1 + random(kib(64));
+                ranges.push((at, len));
+                // None, near, or as wide as a chunk; often several of the same width.
+                at += len + [0, random(kib(4)), kib(4), kib(5), kib(16), random(kib(64))][random(6) as usize];
+            }
+            let needed = ranges.iter().map(|(_, len)| len).sum::<u64>();
+            let excess = [0, 5, 10, 25, 100][round % 5];
+            let policy = Policy { gap: kib(32) as usize, largest: usize::MAX, excess: Some(excess) };
+            let most = needed * excess as u64 / 100;
+            let found = requests(&policy, &ranges);
+            assert_eq!(found.len(), fewest(&ranges, &policy, most), "{ranges:?} {excess}");
+            let brought = found.iter().map(|(_, len)| len).sum::<u64>();
+            assert!(brought - needed < most + ranges.len() as u64 * NEAR, "{ranges:?} {excess}");
+            saved += usize::from(brought > needed && excess > 0);
+        }
+        assert!(saved > 100, "{saved}");
+    }
+
+    /// Chunks of 15 kB that lie in the order in which zarr-python writes those of a shard: a
+    /// map has every other one.
+    #[test]
+    fn what_is_read_in_vain_is_a_share_of_what_is_needed() {
+        let len = 15_000;
+        let map: Vec<(u64, u64)> = (0..24).map(|i| (2 * i * len, len)).collect();
+        let policy = |excess| Policy { gap: 1 << 20, largest: 16 << 20, excess };
+        assert_eq!(requests(&policy(Some(10)), &map).len(), 22);
+        assert_eq!(requests(&policy(Some(0)), &map).len(), 24);
+        assert_eq!(requests(&policy(None), &map), [(0, 47 * len)]);
     }
 }

@@ -18,7 +18,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-use super::coalesce::{self, run};
+use super::coalesce::Policy;
 use super::indices::{Indices, Opened};
 use super::locate::{ATTEMPTS, LONG_STEP, Learned, Locate, Location, NODES, Part, Step};
 use super::pending::{Chunks, IndexRead, Landed, Parts, Pending, Range, Read};
@@ -52,8 +52,10 @@ pub(super) struct ChunkFlight<'s, 'f> {
     indices: &'s Indices,
     own: Indices,
     access: Access,
-    gap: usize,
     limits: Limits,
+    policy: Policy,
+    /// How many requests for chunks have been decided on.
+    num_runs: u64,
     /// The most bytes that a chunk was asked for with.
     chunk_bytes: usize,
     /// How many chunks have been asked for and not been given back: each is in one of the lists below, or part of a
@@ -91,13 +93,16 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         sharing: &'s Sharing<'f>,
     ) -> Self {
         let (reads, limits) = Reads::new(storage, sharing);
+        let gap = if locate.reads_no_gaps() { 0 } else { storage.gap() };
+        let policy = Policy { gap, largest: limits.largest, excess: limits.excess };
         ChunkFlight {
             locate,
             indices,
             own: Indices::new(locate.index_len()),
             access: sharing.access,
-            gap: if locate.reads_no_gaps() { 0 } else { storage.gap() },
             limits,
+            policy,
+            num_runs: 0,
             chunk_bytes: 0,
             num_asked: 0,
             waiting: VecDeque::new(),
@@ -143,7 +148,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             Part::Span { begin, end } => {
                 let begin = begin.checked_add(skipped).ok_or(ErrorKind::Internal)?;
                 let len = usize::try_from(end.saturating_sub(begin)).unwrap_or(usize::MAX).min(size);
-                asked.range = Range { begin, len, stored: Some(size), zeros: size - len, state: None };
+                asked.range = Range { begin, len, stored: Some(size), zeros: size - len, ..Range::default() };
                 self.enqueue(asked);
                 return Ok(true);
             }
@@ -152,7 +157,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
                 let skipped = skipped.min(*len);
                 let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
                 let begin = begin.checked_add(skipped).ok_or(ErrorKind::Internal)?;
-                asked.range = Range { begin, len: stored.min(size), stored: Some(stored), zeros: 0, state: None };
+                asked.range = Range { begin, len: stored.min(size), stored: Some(stored), ..Range::default() };
                 self.enqueue(asked);
                 return Ok(true);
             }
@@ -201,7 +206,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         let skipped = asked.skipped.min(len);
         let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
         let (begin, len, state) = (offset + skipped, stored.min(asked.size), Some(opened.state));
-        asked.range = Range { begin, len, stored: Some(stored), zeros: 0, state };
+        asked.range = Range { begin, len, stored: Some(stored), state, ..Range::default() };
         self.enqueue(asked);
         Ok(true)
     }
@@ -272,19 +277,43 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             self.queue.make_contiguous().sort_unstable_by(|one, other| one.key(is_one).cmp(&other.key(is_one)));
             self.is_sorted = true;
         }
-        let is_one = self.locate.is_one_object();
-        loop {
-            let ranges = self.queue.iter().map(|pending| coalesce::Range {
-                object: (pending.key(is_one).0, pending.range.state),
-                begin: pending.range.begin,
-                len: pending.range.len as u64,
-            });
-            let Some((count, range)) = run(ranges, self.gap as u64, self.limits.largest as u64) else { break };
+        while let Some((count, range)) = self.next_run() {
             let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             if !self.has_room(len) {
                 break;
             }
             self.read(count, range, len);
+        }
+    }
+
+    /// How many chunks, from the first of the queue on, are read by one request, and what it brings.
+    fn next_run(&mut self) -> Option<(usize, std::ops::Range<u64>)> {
+        let (is_one, first) = (self.locate.is_one_object(), self.queue.front()?);
+        let behind = self.queue.iter().find(|pending| pending.range.run != first.range.run);
+        // What came later may be read with the last ones of its object.
+        let is_more =
+            behind.is_some_and(|behind| behind.range.run == 0 && behind.object(is_one) == first.object(is_one));
+        if first.range.run == 0 || is_more {
+            self.decide();
+        }
+        let first = self.queue.front()?;
+        let run = self.queue.iter().take_while(|pending| pending.range.run == first.range.run);
+        let (count, end) = run.fold((0, 0), |(count, end), pending| (count + 1, pending.range.end().max(end)));
+        Some((count, first.range.begin..end))
+    }
+
+    /// Decides by which requests the chunks are read that are in the same object as the first.
+    fn decide(&mut self) {
+        let is_one = self.locate.is_one_object();
+        let Some(first) = self.queue.front() else { return };
+        let object = first.object(is_one);
+        let count = self.queue.iter().take_while(|pending| pending.object(is_one) == object).count();
+        let ranges = self.queue.iter().take(count).map(|pending| pending.range.begin..pending.range.end());
+        // Without memory for it each is read alone.
+        let joined = if count > 1 { self.policy.joined(ranges).unwrap_or_default() } else { Vec::new() };
+        for (i, pending) in self.queue.iter_mut().take(count).enumerate() {
+            self.num_runs += u64::from(!joined.get(i).copied().unwrap_or(false));
+            pending.range.run = self.num_runs;
         }
     }
 

@@ -35,6 +35,8 @@ pub(super) struct Range {
     pub stored: Option<usize>,
     /// How many zeros follow the bytes that are read.
     pub zeros: usize,
+    /// The number of the request that it is to be read by; 0 if that is not decided.
+    pub run: u64,
 }
 
 impl Pending {
@@ -50,6 +52,11 @@ impl Pending {
     /// Whether this index is needed.
     pub(super) fn needs(&self, index: &Dims<isize>) -> bool {
         self.index().is_some_and(|(other, _)| other == index)
+    }
+
+    /// What it is read of: the object, unless there is only one, in which state.
+    pub(super) fn object(&self, is_one_object: bool) -> (Option<&Dims<isize>>, Option<ObjectState>) {
+        ((!is_one_object).then_some(&self.location.object), self.range.state)
     }
 
     /// What the queue is sorted by: the object, unless there is only one, and where it is read.

@@ -48,7 +48,7 @@ impl<'s, 'f> Reads<'s, 'f> {
                 )
             }
             None => {
-                let limits = Limits { requests: 1, bytes: None, largest: LARGEST };
+                let limits = Limits { requests: 1, bytes: None, largest: LARGEST, excess: None };
                 (Reads::AtOnce(AtOnce { storage, opened: None, ended: None, sharing }), limits)
             }
         }

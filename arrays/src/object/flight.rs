@@ -150,6 +150,10 @@ pub struct Limits {
     pub bytes: Option<usize>,
     /// Several parts of an object are read at once, up to this many bytes.
     pub largest: usize,
+    /// How many bytes may be read between the parts of an object, in percent of those needed, so that there are fewer
+    /// requests: besides gaps below 4 KiB, gaps below [`gap`](super::ObjectStore::gap), the smallest first. `None`
+    /// stands for all gaps below that.
+    pub excess: Option<usize>,
 }
 
 impl Limits {
@@ -165,7 +169,7 @@ pub(crate) const BYTES_TO_WRITE: usize = 256 << 20;
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { requests: 64, bytes: None, largest: 16 << 20 }
+        Limits { requests: 64, bytes: None, largest: 16 << 20, excess: Some(10) }
     }
 }
 

@@ -142,6 +142,8 @@ struct State<'j, 'a> {
     next: Range<usize>,
     block: usize,
     shard: Option<Shard>,
+    /// How many chunks of shards it takes, but those of one, so that other threads have some, too.
+    fair: usize,
     /// Whether there was no room for all chunks of the shard.
     is_continued: bool,
     divided: DividedChunks,
@@ -161,6 +163,7 @@ impl<'j, 'a> State<'j, 'a> {
             Some(_) => flight.store_limits(),
         };
         let most = limit.clamp(1, useful.max(1));
+        let fair = if in_flight.has_latency() { most.min(num_chunks.div_ceil(sharing.of.max(1))) } else { most };
         let block = if sharing.of == 1 { num_chunks } else { queue.block(sharing.of).min(most.div_ceil(4)) };
         Ok(State {
             job,
@@ -181,6 +184,7 @@ impl<'j, 'a> State<'j, 'a> {
             next: 0..0,
             block,
             shard: None,
+            fair,
             is_continued: false,
             divided: DividedChunks::default(),
             num_in_flight: 0,
@@ -288,7 +292,7 @@ impl<'j, 'a> State<'j, 'a> {
             while self.next.is_empty() {
                 let Some(shard) = &mut self.shard else {
                     // As long as not all of a shard has been read, no other one is opened.
-                    let (room, is_first) = (self.most - self.num_in_flight, self.num_in_flight == 0);
+                    let (room, is_first) = (self.fair.saturating_sub(self.num_in_flight), self.num_in_flight == 0);
                     let suits = |len: usize| is_first || !self.is_continued && len <= room;
                     self.shard = shards.take_if(suits)?;
                     self.is_continued &= !is_first;

@@ -78,6 +78,17 @@ impl Times {
     }
 }
 
+/// The gap that the environment asks for between ranges that are read by one request.
+///
+/// # Errors
+/// `Argument` if that is no number of bytes.
+pub(super) fn gap_of_environment() -> Result<Option<usize>> {
+    let Some(value) = env::var_os("NCZCHUNK_NETWORK_GAP") else { return Ok(None) };
+    let bytes = value.to_str().and_then(|text| text.parse::<usize>().ok());
+    let wrong = || ErrorKind::Argument("NCZCHUNK_NETWORK_GAP must be a number of bytes").into();
+    bytes.map(Some).ok_or_else(wrong)
+}
+
 /// Whether the environment has one of these variables.
 fn has_any(names: &[&str]) -> bool {
     names.iter().any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))

@@ -53,8 +53,8 @@ const PARTS_UNDER_WAY: usize = 8;
 /// What a connection carries at least: a write has a second more for so many bytes.
 const LEAST_PER_SECOND: u64 = 1 << 20;
 
-/// How many bytes more are better read than asked for by another request.
-const GAP: usize = 64 << 10;
+/// No wider gap is read, however little that is beside what is needed.
+const GAP: usize = 1 << 20;
 
 /// The objects below a URL.
 pub(crate) struct Network {
@@ -63,6 +63,8 @@ pub(crate) struct Network {
     /// What all names begin with, and a `/`; or nothing.
     root: String,
     times: Times,
+    /// The gap that the environment asks for.
+    gap: Option<usize>,
     is_http: bool,
     mailboxes: Mailboxes,
 }
@@ -122,7 +124,7 @@ impl Network {
         root: impl FnOnce(&'u str) -> &'u str,
         pin: Option<Arc<OnceLock<read::Pin>>>,
     ) -> Result<Self> {
-        let (times, service) = (Times::of_environment()?, Service::get()?);
+        let (times, gap, service) = (Times::of_environment()?, connect::gap_of_environment()?, Service::get()?);
         let (store, path) = connect::connect(url, times, &service.clients)?;
         let root = root(path).trim_matches('/');
         let mut root = Network::object_name(url.service, root)?;
@@ -134,7 +136,7 @@ impl Network {
         let source =
             Source { store, is_http, has_suffixes: url.service != Kind::Azure, patience: times.patience(), pin };
         let asking = ManuallyDrop::new((source, service));
-        Ok(Network { asking, root, times, is_http, mailboxes: Mailboxes::default() })
+        Ok(Network { asking, root, times, gap, is_http, mailboxes: Mailboxes::default() })
     }
 
     fn source(&self) -> &Source {
@@ -335,7 +337,7 @@ impl ObjectStore for Network {
     }
 
     fn gap(&self) -> usize {
-        GAP
+        self.gap.unwrap_or(GAP)
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
@@ -348,7 +350,8 @@ impl ObjectStore for Network {
 // have been written. `wait` fails only in a process that was forked, where nothing writes.
 unsafe impl Flight for Network {
     fn limits(&self) -> Limits {
-        Limits::default()
+        let limits = Limits::default();
+        Limits { excess: limits.excess.filter(|_| self.gap.is_none()), ..limits }
     }
 
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {

@@ -50,12 +50,20 @@ impl HttpConnector for Clients {
 /// The one that runs, if there is one.
 static CURRENT: OnceLock<Lock<Weak<Service>>> = OnceLock::new();
 
+/// How many turns the tasks of a connection need for that.
+const YIELDS: usize = 3;
+
 /// What a future gives within this time.
 ///
 /// # Errors
 /// `Network` if the time is over, and those of the future.
 pub(super) async fn within<T>(time: Duration, future: impl Future<Output = Result<T>>) -> Result<T> {
-    match tokio::time::timeout(time, future).await {
+    let result = tokio::time::timeout(time, future).await;
+    // The tasks of the connection give it back before whoever waits goes on: the next request would open another one.
+    for _ in 0..YIELDS {
+        tokio::task::yield_now().await;
+    }
+    match result {
         Ok(result) => result,
         Err(_) => {
             let reason = "the server did not respond in time; the environment variable \

@@ -38,6 +38,8 @@ use crate::zstream::{Inflater, crc32, crc32_of_more};
 
 /// How many bytes of extra fields a header is read with: more than writers put there.
 const EXTRA: usize = 64;
+/// An entry's header is read with its data if no more than this lies between them.
+const HEADER_GAP: usize = 64 << 10;
 /// The most that is read of deflated data at a time.
 const PIECE: usize = 1 << 20;
 /// The most that is decoded at a time of what comes before the bytes that are asked for.
@@ -202,7 +204,7 @@ impl<O: ObjectStore> Zip<O> {
     ) -> Result<()> {
         let mut scratch = Lease::new(&self.scratches, || Ok::<_, Error>(Scratch::EMPTY))?;
         // To copy bytes costs a fraction of what it costs to read them.
-        let gap = self.objects.gap().min(PIECE);
+        let gap = self.objects.gap().min(HEADER_GAP);
         if entry.header_len().is_none() && offset <= gap as u64 && wanted <= 4 * gap {
             buffer.write(self.data_with_header((entry, record), offset, wanted, &mut scratch, ahead)?);
         }
@@ -454,7 +456,7 @@ impl<O: ObjectStore> Zip<O> {
             Some(before) => (header.checked_add(u64::from(before)), len, false),
             None => {
                 let before = (LOCAL + record.name.len()) as u64;
-                let is_near = skipped <= self.objects.gap() as u64;
+                let is_near = skipped <= self.objects.gap().min(HEADER_GAP) as u64;
                 (Some(header), if is_near { before + EXTRA as u64 + skipped + len } else { before }, !is_near)
             }
         };
