@@ -143,3 +143,21 @@ planted_copy() {
     git ls-files -z --cached --others --exclude-standard | tar -c --null --files-from - | tar -x -C "$1"
     python3 tests/planted.py "$1"
 }
+
+# netcdf_with_s3: builds netCDF-C as it is, with its own client for S3 (for servers without TLS: s3_source), and prints
+# where it is installed: include, lib and bin. Its filters are in build/netcdf/stock-s3/plugins; HDF5_PLUGIN_PATH has
+# to name that. It reads http://SERVER:PORT/BUCKET/KEY#mode=nczarr,s3, or zarr,s3, with AWS_ACCESS_KEY_ID,
+# AWS_SECRET_ACCESS_KEY and AWS_REGION.
+netcdf_with_s3() (
+    # shellcheck source=adapters/netcdf-c/tests/builds.sh
+    source "$root/adapters/netcdf-c/tests/builds.sh"
+    {
+        need_netcdf_tools
+        mkdir -p "$netcdf"
+        s3_source
+        build_netcdf stock s3 all "${with_s3[@]}"
+        grep -q 'S3 SDK:[[:space:]]*internal' "$netcdf/stock-s3/libnetcdf.settings" || die "netCDF-C has no S3"
+        quietly cmake --install "$netcdf/stock-s3"
+    } >&2
+    echo "$netcdf/installed-stock-s3"
+)

@@ -106,6 +106,24 @@ altered_source() {
     cp -r "$(source_of "$1")" "$(source_of "$2")"
 }
 
+# What makes a build of the version "s3" one with netCDF-C's own client for S3.
+with_s3=(-DNETCDF_ENABLE_S3=ON -DNETCDF_ENABLE_S3_INTERNAL=ON -DNETCDF_ENABLE_NCZARR_S3=ON -DNETCDF_ENABLE_LIBXML2=ON)
+
+# The source of the version "s3": netCDF-C 4.10.1, whose client for S3 asks servers with TLS only, and here those
+# without. Nothing else is changed, so it makes the same requests.
+s3_source() {
+    local packages=() client
+    client=$(source_of s3)/libdispatch/ncs3sdk_h5.c
+    [[ -e /usr/include/x86_64-linux-gnu/curl/curl.h || -e /usr/include/curl/curl.h ]] ||
+        packages+=(libcurl4-openssl-dev)
+    [[ -e /usr/include/libxml2/libxml/parser.h ]] || packages+=(libxml2-dev)
+    ((${#packages[@]} == 0)) || apt_install "${packages[@]}" || die "install: ${packages[*]}"
+    [[ -e $client ]] || altered_source 4.10.1 s3
+    grep -qF 'ncbytescat(buf,"http://")' "$client" ||
+        sed -i 's|ncbytescat(buf,"https://")|ncbytescat(buf,"http://")|' "$client"
+    grep -qF 'ncbytescat(buf,"http://")' "$client" || die "netCDF-C's client for S3 is not as it was"
+}
+
 # What makes a build an adapted one.
 adapted=(-DCMAKE_PROJECT_netCDF_INCLUDE="$adapter/nczchunk-netcdf.cmake" -DCMAKE_PREFIX_PATH="$netcdf/nczchunk")
 
