@@ -332,9 +332,45 @@ static void found_at_the_wrong_time(void)
     }
 }
 
+/* Each document is asked for once: the array is opened twice, and its chunk is read twice. */
+static void metadata_once(void)
+{
+    table t = {0};
+    nczchunk_storage_callbacks callbacks = NCZCHUNK_STORAGE_CALLBACKS_INIT;
+    nczchunk_storage *storage = NULL;
+    nczchunk_array *array = NULL;
+    const size_t start[2] = {0, 0}, one[2] = {1, 1};
+    short value;
+    int opened;
+
+    memcpy(t.written, chunk, sizeof chunk);
+    callbacks.user = &t;
+    callbacks.read = read_object;
+    callbacks.write = write_object;
+    CHECK_OK(nczchunk_storage_new(&callbacks, &storage, NULL));
+    CHECK_OK(nczchunk_storage_keep_metadata(storage, NULL));
+    CHECK_OK(nczchunk_array_open_in(storage, "sst", NCZCHUNK_READ, &array, NULL));
+    nczchunk_array_close(array);
+    opened = t.reads;
+    CHECK_OK(nczchunk_array_open_in(storage, "sst", NCZCHUNK_READ, &array, NULL));
+    CHECK_EQ(t.reads, opened);
+    CHECK_OK(nczchunk_array_set_cache(array, NULL, NULL));
+    for (int i = 1; i <= 2; i++) {
+        CHECK_OK(nczchunk_array_read(array, start, one, NULL, &value, NULL));
+        CHECK_EQ(t.reads, opened + i);
+    }
+    nczchunk_array_close(array);
+
+    /* Nothing can be written, for what is kept would be wrong. */
+    CHECK_EQ(nczchunk_array_open_in(storage, "sst", NCZCHUNK_WRITE, &array, NULL), NCZCHUNK_EPERM);
+    nczchunk_storage_free(storage);
+    CHECK_EQ(nczchunk_storage_keep_metadata(NULL, NULL), NCZCHUNK_EINVAL);
+}
+
 int main(void)
 {
     in_memory();
+    metadata_once();
     by_callbacks();
     by_all_callbacks();
     found_at_the_wrong_time();

@@ -1671,6 +1671,16 @@ int nczchunk_storage_allow_partial(nczchunk_storage *storage,
                                    nczchunk_context *context);
 
 /**
+ * Reads each document of Zarr's metadata once from now on, and keeps it in memory as long as the storage or an array
+ * of it is open; that there is no such document is kept, too. The storage becomes read-only. A group at a URL that is
+ * listed, and whose arrays are opened, then costs one request for each document. Storages that are one file, and
+ * joined ones, stay as they are. nczchunk_array_refresh finds no change of what is kept.
+ *
+ * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_storage_keep_metadata(nczchunk_storage *storage, nczchunk_context *context);
+
+/**
  * Sets the memory limits of a storage. They apply to metadata that are read from now on, and to the chunks of arrays
  * that are opened or created in the storage from now on. A call that would need more memory fails with
  * NCZCHUNK_ENOMEM, and the message in the context names the limit:

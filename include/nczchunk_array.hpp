@@ -825,6 +825,12 @@ class Storage {
         });
     }
 
+    /// Reads each document of Zarr's metadata once from now on. The storage becomes read-only.
+    void keep_metadata()
+    {
+        call([&](nczchunk_context *context) { return nczchunk_storage_keep_metadata(storage_.get(), context); });
+    }
+
     /// Sets the memory limits; 0 stands for the default.
     void memory_limits(MemoryLimits limits)
     {

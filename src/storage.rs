@@ -178,6 +178,21 @@ pub unsafe extern "C" fn nczchunk_storage_allow_partial(
     }
 }
 
+/// Reads each document of Zarr's metadata once from now on, and keeps it in memory as long as the storage or an array
+/// of it is open; that there is no such document is kept, too. The storage becomes read-only. A group at a URL that is
+/// listed, and whose arrays are opened, then costs one request for each document. Storages that are one file, and
+/// joined ones, stay as they are. nczchunk_array_refresh finds no change of what is kept.
+///
+/// Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_storage_keep_metadata(
+    storage: *mut nczchunk_storage,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe { report(context, || handle_mut(storage, "storage is NULL")?.0.keep_metadata()) }
+}
+
 /// Limits on the memory for the contents of a storage, in addition to the memory that a read or write is given. The
 /// limits keep small files from claiming all memory. A field of 0 stands for the default.
 #[repr(C)]

@@ -22,6 +22,7 @@
 //!     index.rs             which entries there are, by name
 //!     writer.rs            making a new one
 //!   prefixed.rs            the objects whose names begin with a prefix, without it
+//!   metadata_kept.rs       objects whose metadata are read once
 //!   relay.rs               reads in flight that are passed on to another storage
 //!   references.rs          objects that are parts of others, as a file of references says
 //!   whole.rs               whole objects, such as metadata
@@ -48,6 +49,7 @@ mod joined;
 #[cfg(feature = "cfdb")]
 mod locked_file;
 mod memory;
+mod metadata_kept;
 mod name;
 mod names;
 #[cfg(feature = "network")]

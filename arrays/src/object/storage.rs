@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use super::byte_range::ByteRange;
 use super::joined::{Joined, JoinedObjects, Part};
+use super::metadata_kept::MetadataKept;
 use super::traits::{Entry, ObjectStore, check_name};
 use crate::alloc::{self, Slot};
 use crate::buffer::Buffer;
@@ -100,6 +101,20 @@ impl Storage {
     /// refused.
     pub fn allow_partial(&mut self, allow: bool) {
         self.allows_partial = allow;
+    }
+
+    /// From now on each document of Zarr's metadata is read once, and kept in memory as long as the storage or an
+    /// array of it is open; so is that there is none. The storage becomes read-only. It is for servers: groups that
+    /// are listed and whose arrays are opened then cost one request for each document. Files keep what they are.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn keep_metadata(&mut self) -> Result<()> {
+        if self.file.is_none() && self.joined.is_none() {
+            let kept = Storage::new_with(|| MetadataKept::new(self.clone()))?;
+            self.objects = kept.objects;
+        }
+        Ok(())
     }
 
     /// Sets the memory limits. They apply to metadata that are read from now on, and to the chunks of arrays that are

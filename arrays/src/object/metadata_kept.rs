@@ -1,0 +1,192 @@
+//! A storage whose metadata documents are read once.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::byte_range::ByteRange;
+use super::flight::Flight;
+use super::storage::Storage;
+use super::traits::{Entry, ObjectStore, Route};
+use super::whole::read_whole;
+use crate::alloc;
+use crate::buffer::Buffer;
+use crate::error::{ErrorKind, Result};
+use crate::open_object::{ObjectState, Opening, Versions};
+
+/// The objects of another storage. A document of Zarr's metadata is read there once, and then from memory, and so is
+/// that there is none. The storage is read-only, so what is kept is what was stored when it was first asked for.
+pub(super) struct MetadataKept {
+    objects: Storage,
+    /// By name, in ascending order.
+    documents: Mutex<Vec<(String, Option<Vec<u8>>)>>,
+}
+
+/// Whether an object of this name has metadata: chunks have other names.
+fn is_document(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    last == "zarr.json" || last.starts_with(".z") || last.starts_with(".ncz")
+}
+
+impl MetadataKept {
+    pub(super) fn new(objects: Storage) -> Self {
+        MetadataKept { objects, documents: Mutex::new(Vec::new()) }
+    }
+
+    /// Reads from memory; the inner `None` if the document is not kept.
+    fn read_kept(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Option<Option<u64>> {
+        let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name)).ok()?;
+        let Some(bytes) = &documents[at].1 else { return Some(None) };
+        let len = bytes.len() as u64;
+        let first = usize::try_from(begin.offset(len)).unwrap_or(usize::MAX);
+        let rest = bytes.get(first..).unwrap_or_default();
+        buffer.write(rest.get(..buffer.capacity()).unwrap_or(rest));
+        Some(Some(len))
+    }
+}
+
+impl ObjectStore for MetadataKept {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        if !is_document(name) {
+            return self.objects.read(name, begin, buffer);
+        }
+        if let Some(kept) = self.read_kept(name, begin, buffer) {
+            return Ok(kept);
+        }
+        let document = match read_whole(&*self.objects, name, self.objects.memory_limits().metadata().bytes / 2) {
+            // Its reader says what the limit is.
+            Err(error) if matches!(error.kind(), ErrorKind::Capacity { .. }) => {
+                return self.objects.read(name, begin, buffer);
+            }
+            document => document?,
+        };
+        let name_kept = alloc::text(name)?;
+        {
+            let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+            // Another thread may have been faster.
+            if let Err(at) = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name)) {
+                documents.try_reserve(1).map_err(|_| alloc::Failed)?;
+                documents.insert(at, (name_kept, document));
+            }
+        }
+        self.read_kept(name, begin, buffer).ok_or(ErrorKind::Internal.into())
+    }
+
+    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
+        self.objects.read_part(name, offset, buffer)
+    }
+
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+        self.objects.read_version(name, begin, buffer)
+    }
+
+    fn versions(&self) -> Versions {
+        self.objects.versions()
+    }
+
+    fn open(&self, name: &str) -> Result<Opening<'_>> {
+        self.objects.open(name)
+    }
+
+    fn verify(&self, name: &str) -> Result<()> {
+        self.objects.verify(name)
+    }
+
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        self.objects.is_link(prefix)
+    }
+
+    fn location(&self, prefix: &str) -> Result<Option<u128>> {
+        self.objects.location(prefix)
+    }
+
+    fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.objects.tell_name(name, one)
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.objects.list(prefix, one)
+    }
+
+    fn is_archive(&self) -> bool {
+        self.objects.is_archive()
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.objects.is_concurrent()
+    }
+
+    fn gap(&self) -> usize {
+        self.objects.gap()
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        self.objects.flight()
+    }
+
+    fn flight_prefix(&self) -> &str {
+        self.objects.flight_prefix()
+    }
+
+    fn routed_flight(&self) -> Option<&dyn Flight> {
+        self.objects.routed_flight()
+    }
+
+    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+        self.objects.route(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::object::Memory;
+    use crate::object::testing::{list, whole};
+
+    #[test]
+    fn documents_are_read_once_and_chunks_each_time() {
+        let memory = Arc::new(Memory::new());
+        let write = |name: &str, bytes: &[u8]| memory.write(name, bytes).unwrap();
+        write("a/zarr.json", b"first");
+        write("a/c/0", b"one");
+        let mut storage = Storage::new(memory.clone()).unwrap();
+        storage.keep_metadata().unwrap();
+        assert_eq!((whole(&*storage, "a/zarr.json"), whole(&*storage, ".zgroup")), (Some(b"first".to_vec()), None));
+        write("a/zarr.json", b"second");
+        write(".zgroup", b"{}");
+        write("a/c/0", b"two");
+        assert_eq!((whole(&*storage, "a/zarr.json"), whole(&*storage, ".zgroup")), (Some(b"first".to_vec()), None));
+        assert_eq!(whole(&*storage, "a/c/0").unwrap(), b"two");
+        // Parts are read from memory, too.
+        let mut room = [std::mem::MaybeUninit::uninit(); 3];
+        for (begin, expected) in [
+            (ByteRange::At(0), &b"fir"[..]),
+            (ByteRange::At(3), b"st"),
+            (ByteRange::At(9), b""),
+            (ByteRange::BeforeEnd(1), b"t"),
+        ] {
+            let mut buffer = Buffer::new(&mut room);
+            assert_eq!(storage.read("a/zarr.json", begin, &mut buffer).unwrap(), Some(5));
+            assert_eq!(buffer.filled(), expected);
+        }
+        assert!(!storage.is_writable());
+        assert_eq!(storage.write("a/zarr.json", b"").unwrap_err().kind(), ErrorKind::ReadOnly);
+        assert_eq!(list(&*storage, "a"), ["c/", "zarr.json"]);
+    }
+
+    /// A document that nobody may keep is still its reader's to refuse.
+    #[test]
+    fn a_document_beyond_the_limit_is_not_kept() {
+        let memory = Memory::new();
+        memory.write("zarr.json", &[b' '; 100]).unwrap();
+        let mut storage = Storage::new(memory).unwrap();
+        let mut limits = crate::MemoryLimits::default();
+        limits.metadata_bytes = 100;
+        storage.set_memory_limits(limits);
+        storage.keep_metadata().unwrap();
+        let nodes = crate::list(&storage, "", true).unwrap();
+        let error = nodes[0].error().unwrap().to_string();
+        assert!(error.contains("metadata_bytes"), "{error}");
+    }
+}
