@@ -847,7 +847,7 @@ static void clean_up(call *c)
 static int run(call *c, MPI_Comm comm, const size_t *start, const size_t *count, const ptrdiff_t *stride,
                const nczchunk_mpi_options *options, nczchunk_mpi_report *report)
 {
-    const size_t memory = options && options->memory ? options->memory : (size_t)256 << 20;
+    const size_t memory = options && options->memory ? options->memory : (size_t)48 << 20;
 
     c->failed_rank = -1;
     if (comm == MPI_COMM_NULL) {

@@ -33,7 +33,7 @@ typedef struct nczchunk_mpi_options {
     /**
      * The most bytes that the rank's buffers of elements take at the same time: decoded chunks, and what is sent and
      * received. What does not fit is done in several rounds. A round has one chunk at least, so three chunks are the
-     * least that it comes to. 0 stands for 256 MiB. If the ranks differ, the least counts for all.
+     * least that it comes to. 0 stands for 48 MiB. If the ranks differ, the least counts for all.
      */
     size_t memory;
 } nczchunk_mpi_options;

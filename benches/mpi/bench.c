@@ -81,11 +81,24 @@ static size_t elements_of(const slab *s)
     return s->count[0] * s->count[1] * s->count[2];
 }
 
-/* Smooth values with noise in the last bits. */
+/* Smooth values with noise in the last four bits. */
 static float value(size_t number)
 {
+    uint64_t noise = (uint64_t)number + 38;
+
+    noise = (noise ^ noise >> 31) * 0x9E3779B97F4A7C15u;
+    noise = (noise ^ noise >> 29) * 0xBF58476D1CE4E5B9u;
     return 280.0f + (float)(number % 512) / 64.0f + (float)(number / 512 % 500) / 100.0f +
-           (float)((number * 2654435761u >> 20) % 16) / 256.0f;
+           (float)(noise >> 60) / 256.0f;
+}
+
+/* The number of the i-th element of a slab in the array. */
+static size_t number_of(const slab *s, size_t i)
+{
+    size_t index[DIMS];
+
+    for (int d = DIMS; d-- > 0; i /= s->count[d]) index[d] = s->start[d] + i % s->count[d] * (size_t)s->stride[d];
+    return (index[0] * shape[1] + index[1]) * shape[2] + index[2];
 }
 
 static void hdf5_name(char *name, int layout)
@@ -138,10 +151,7 @@ static void create(int layout, float *data)
     char name[4200];
     hsize_t lens[DIMS], chunk[DIMS];
 
-    for (size_t i = 0; i < elements_of(&s); i++) {
-        const size_t row = i / s.count[2], column = s.start[2] + i % s.count[2];
-        data[i] = value(row * shape[2] + column);
-    }
+    for (size_t i = 0; i < elements_of(&s); i++) data[i] = value(number_of(&s, i));
     zarr_name(name, layout);
     description.type = NCZCHUNK_FLOAT;
     description.format = NCZCHUNK_ZARR_V2;
@@ -204,6 +214,7 @@ static void measure(int number, method how, float *data)
     hid_t file = -1, set = -1;
     char name[4200];
 
+    for (size_t i = 0; this->writes && i < elements_of(&s); i++) data[i] = value(number_of(&s, i));
     for (int i = 0; i < REPEATS; i++) {
         nczchunk_mpi_report report = NCZCHUNK_MPI_REPORT_INIT;
         nczchunk_totals totals = NCZCHUNK_TOTALS_INIT;
@@ -251,11 +262,7 @@ static void measure(int number, method how, float *data)
         else nczchunk_array_close(array);
     }
     /* All have the same values, and the right ones. */
-    for (size_t i = 0; i < elements_of(&s); i++) {
-        size_t rest = i, index[DIMS];
-        for (int d = DIMS; d-- > 0; rest /= s.count[d]) index[d] = s.start[d] + rest % s.count[d] * (size_t)s.stride[d];
-        CHECK(data[i] == value((index[0] * shape[1] + index[1]) * shape[2] + index[2]));
-    }
+    for (size_t i = 0; i < elements_of(&s); i++) CHECK(data[i] == value(number_of(&s, i)));
     qsort(seconds, REPEATS, sizeof *seconds, later);
     MPI_Reduce(&moved, &all_moved, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     MPI_Reduce(&chunks, &all_chunks, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -317,7 +317,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
     CHECK(size <= MOST_RANKS);
-    alarm(120); /* Nothing may wait for ever. */
+    alarm(240); /* Nothing may wait for ever. */
     for (int scene = 0; scene < NUM_SCENES; scene++) {
         /* Rounds of one chunk, of a few, and one round. */
         const size_t memories[] = {1, 3 * 700, 0};
