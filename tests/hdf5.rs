@@ -348,6 +348,14 @@ fn references_lead_to_the_same_values() {
     }
 }
 
+#[test]
+fn fill_values_of_strings_are_texts() {
+    let place = place(&file("types-latest.h5").bytes);
+    let fill_value = |name| Array::open_in(&place, name, Access::Read).unwrap().fill_value().map(<[u8]>::to_vec);
+    assert_eq!(fill_value("strings_chunked"), Some(b"none".to_vec()));
+    assert_eq!(fill_value("strings"), None);
+}
+
 /// Lists a file and reads what is small of it: what comes of it need only end.
 fn read_everything(bytes: &[u8]) {
     read_all_of(&place(bytes));
