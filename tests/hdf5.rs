@@ -8,8 +8,8 @@ use std::io::Read;
 
 use nczchunk::object::{Memory, Storage};
 use nczchunk::{
-    Access, Array, AttributeValues, ChunkState, ElementType, ErrorKind, Hyperslab, Node, Plan, group_dimensions, list,
-    open_storage,
+    Access, Array, AttributeValues, ChunkState, ElementType, ErrorKind, Hyperslab, Node, Plan, concat, concat_document,
+    group_dimensions, list, open_storage,
 };
 
 /// A file, and what is due of its arrays.
@@ -348,12 +348,23 @@ fn references_lead_to_the_same_values() {
     }
 }
 
+#[test]
+fn fill_values_of_strings_are_texts() {
+    let place = place(&file("types-latest.h5").bytes);
+    let fill_value = |name| Array::open_in(&place, name, Access::Read).unwrap().fill_value().map(<[u8]>::to_vec);
+    assert_eq!(fill_value("strings_chunked"), Some(b"none".to_vec()));
+    assert_eq!(fill_value("strings"), None);
+}
+
 /// Lists a file and reads what is small of it: what comes of it need only end.
 fn read_everything(bytes: &[u8]) {
-    let place = place(bytes);
-    let Ok(nodes) = list(&place, "", true) else { return };
+    read_all_of(&place(bytes));
+}
+
+fn read_all_of(place: &Storage) {
+    let Ok(nodes) = list(place, "", true) else { return };
     for node in nodes.iter().take(50) {
-        let Ok(array) = Array::open_in(&place, node.name(), Access::Read) else { continue };
+        let Ok(array) = Array::open_in(place, node.name(), Access::Read) else { continue };
         let count = array.variable().dimensions().iter().try_fold(1usize, |count, d| count.checked_mul(d.len()));
         if array.variable().chunk_bytes() < 1 << 16 && count.is_some_and(|count| count < 1 << 14) {
             let _ = values(&array, &Hyperslab::all());
@@ -390,4 +401,49 @@ fn bits_that_are_changed_end_with_an_error_or_other_values() {
             (0..60).for_each(|_| read_with(rng.usize(..8 * bytes.len())));
         }
     }
+}
+
+/// Files that are joined, one of which is cut or changed, and the document that joins them.
+#[test]
+fn joined_files_that_are_cut_or_changed_end_with_an_error_or_other_values() {
+    let directory = std::env::temp_dir().join(format!("nczchunk-hdf5-joined-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let [first, second, all] = ["first.nc", "second.nc", "all.json"].map(|name| directory.join(name));
+    let bytes = file("NETCDF4.nc").bytes;
+    std::fs::write(&first, &bytes).unwrap();
+    std::fs::write(&second, &bytes).unwrap();
+    let joined = concat(&[&first, &second], "time").unwrap();
+    let steps = |place: &Storage| Array::open_in(place, "time", Access::Read).unwrap().variable().dimensions()[0].len();
+    assert_eq!(steps(&joined), 2 * steps(&place(&bytes)));
+    // They are opened when they are read, so that is what has changed.
+    let mut rng = fastrand::Rng::with_seed(5);
+    for number in 0..150 {
+        let mut changed = bytes.clone();
+        match number % 3 {
+            0 => changed.truncate(rng.usize(..bytes.len())),
+            _ => changed[rng.usize(..bytes.len())] ^= 1 << rng.usize(..8),
+        }
+        let hostile = if number % 2 == 0 { &first } else { &second };
+        std::fs::write(hostile, &changed).unwrap();
+        read_all_of(&joined);
+        if let Ok(joined) = concat(&[&first, &second], "time") {
+            read_all_of(&joined);
+        }
+        std::fs::write(hostile, &bytes).unwrap();
+    }
+    let document = concat_document(&["first.nc", "second.nc"], "time").unwrap().into_bytes();
+    let read_with = |document: &[u8]| {
+        std::fs::write(&all, document).unwrap();
+        open_storage(&all).map(|joined| read_all_of(&joined))
+    };
+    assert!(read_with(&document).is_ok());
+    for len in 0..document.len() {
+        assert!(read_with(&document[..len]).is_err(), "{len}");
+    }
+    for bit in 0..8 * document.len() {
+        let mut changed = document.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        let _ = read_with(&changed);
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
 }

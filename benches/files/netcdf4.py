@@ -39,16 +39,19 @@ FILTERS = {"deflate": {"compression": "gzip", "compression_opts": 4, "shuffle": 
 NOTES = """\
 ## What binds
 
-- *deflate*: zlib-rs takes 63 ms of *everything*, and all else 10 ms: to read the file, to gather what was shuffled, and
-  to copy it to where it belongs. libhdf5's zlib takes about twice as long. libdeflate would take 53 ms; that is not
-  enough for a second library that decodes the same.
-- *zstd*: libzstd takes 23 of 35 ms. The others call libzstd as well, so 1.5 times as fast is out of reach where all is
-  needed: the other 12 ms would have to become 7, and memory takes 4 to store the elements, the page cache 2 to give the
-  bytes of the file.
+- *deflate*: zlib-rs takes 63 ms of *everything*, and all else 10 to 14 ms: to read the file, to gather what was
+  shuffled, and to copy it to where it belongs. libhdf5's zlib takes about twice as long. libdeflate would take 53 ms;
+  that is not enough for a second library that decodes the same.
+- *zstd*: libzstd takes 23 of 35 ms, and the others call libzstd as well. To be 1.5 times as fast as they are where all
+  is needed, the rest would have to take 9 ms instead of 12: to copy the elements to where they belong takes 8, of which
+  memory alone takes 4, to copy the file out of the page cache 2, and to gather what was shuffled 2.
 - *no filter, everything*: to copy from the page cache is all there is to do, and netCDF-C does that as well.
 - *no filter, a series*: nczchunk reads what lies less than 16 KiB apart at once, here 313 KB of each chunk instead of
   30 times 4 bytes. That is level with libhdf5 or slower while the file is in memory (0.8 to 1.2 times its time), and
   faster where it is not: 11 ms and 42 ms from the disk, the least of twelve each.
+- *two threads*: each decoded half of the chunks, which a trace of the system calls shows, and they gained nothing on
+  this machine, which other programs used as well. hidefix, which keeps its threads from read to read, was twice as fast
+  there for what takes some milliseconds. The cause is not known.
 """
 
 

@@ -71,8 +71,8 @@ pub enum Elements {
 /// An element that is a pointer to a text of C's. It and its copies own the text together.
 #[derive(Debug, Clone)]
 pub struct TextElement {
-    text: *const c_char,
-    _owner: Option<Shared<Vec<u8>>>,
+    pointer: *const c_char,
+    text: Option<Shared<Vec<u8>>>,
 }
 
 // SAFETY: the text is owned by lists of bytes that threads may share, and nobody changes it.
@@ -84,17 +84,22 @@ impl TextElement {
     /// An element for a text, which has a NUL at its end; `None` stands for an empty one.
     #[doc(hidden)]
     pub fn new(text: Option<Vec<u8>>) -> Result<Self> {
-        let Some(text) = text else { return Ok(TextElement { text: c"".as_ptr(), _owner: None }) };
+        let Some(text) = text else { return Ok(TextElement { pointer: c"".as_ptr(), text: None }) };
         if text.last() != Some(&0) {
             return Err(ErrorKind::Internal.into());
         }
-        let owner = Shared::new(text)?;
-        Ok(TextElement { text: owner.as_ptr().cast(), _owner: Some(owner) })
+        let text = Shared::new(text)?;
+        Ok(TextElement { pointer: text.as_ptr().cast(), text: Some(text) })
+    }
+
+    /// The text without its NUL; `None` for an empty one that nobody gave.
+    pub(crate) fn text(&self) -> Option<&[u8]> {
+        self.text.as_ref().map(|text| text.strip_suffix(b"\0").unwrap_or(text))
     }
 
     /// The bytes of the pointer.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         // SAFETY: a pointer has so many bytes, none of them padding.
-        unsafe { std::slice::from_raw_parts((&raw const self.text).cast(), size_of::<*const c_char>()) }
+        unsafe { std::slice::from_raw_parts((&raw const self.pointer).cast(), size_of::<*const c_char>()) }
     }
 }

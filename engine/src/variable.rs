@@ -354,6 +354,15 @@ impl Variable {
         }
     }
 
+    /// The fill value of variable-length strings, if there is one.
+    #[doc(hidden)]
+    pub fn fill_text(&self) -> Option<&[u8]> {
+        match &self.elements {
+            Elements::Texts(_, fill_value) => fill_value.text(),
+            _ => None,
+        }
+    }
+
     /// How elements are copied that are more than their bytes.
     #[inline]
     pub(crate) fn copier(&self) -> Option<&Copier> {

@@ -57,10 +57,7 @@ impl Stored {
     pub(super) fn fill_value<'a>(&'a self, variable: &'a Variable) -> Option<&'a [u8]> {
         match self {
             Stored::Joined(first) => first.fill_value(variable),
-            // A text ends with a NUL here, and the variable has a pointer to one like it.
-            Stored::Zarr(metadata) if variable.has_texts() => {
-                metadata.fill_value.as_deref().map(|text| text.strip_suffix(b"\0").unwrap_or(text))
-            }
+            _ if variable.has_texts() => variable.fill_text(),
             _ => variable.fill_value(),
         }
     }

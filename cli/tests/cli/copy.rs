@@ -1,9 +1,10 @@
 //! `copy`: formats, codecs, hyperslabs, and what is left behind when it fails.
 
+use std::io::Read;
 use std::path::Path;
 
 use nczchunk::{
-    Access, Array, ArrayFormat, AttributeValues, Description, ElementType, GroupDimension, Hyperslab, list,
+    Access, Array, ArrayFormat, AttributeValues, Description, ElementType, GroupDimension, Hyperslab, Plan, list,
     open_storage,
 };
 
@@ -81,6 +82,56 @@ fn whole_files_are_copied() {
         // A whole file does not replace anything, unless it is a zip file and the user says so.
         let message = run_at(&directory, &["copy", "data/coads_sst.nc", &copy]).message(1);
         assert!(message.contains("this exists; "), "{message}");
+    }
+}
+
+/// A file of netCDF-C's, in tests/vectors/hdf5.bin.gz: lines with a name and a length, each followed by the bytes.
+fn netcdf_4() -> Vec<u8> {
+    let mut packed = Vec::new();
+    let file = include_bytes!("../../../tests/vectors/hdf5.bin.gz");
+    flate2::read::GzDecoder::new(&file[..]).read_to_end(&mut packed).unwrap();
+    let line = b"NETCDF4.nc\t";
+    let begin = packed.windows(line.len()).position(|bytes| bytes == line).unwrap() + line.len();
+    let end = begin + packed[begin..].iter().position(|byte| *byte == b'\n').unwrap();
+    let len: usize = std::str::from_utf8(&packed[begin..end]).unwrap().parse().unwrap();
+    packed[end + 1..][..len].to_vec()
+}
+
+/// The stored values of an array; texts end with a NUL each.
+fn values(array: &Array) -> Vec<u8> {
+    if *array.element_type() == ElementType::String {
+        let texts = array.read_strings(&Hyperslab::all()).unwrap();
+        return texts.iter().flat_map(|text| text.bytes().chain([0])).collect();
+    }
+    let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
+    let mut bytes = vec![0; plan.memory_bytes()];
+    plan.read(array.store(), &mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn netcdf_4_files_are_copied_whole() {
+    let directory = Temporary::new();
+    std::fs::write(directory.join("model.nc"), netcdf_4()).unwrap();
+    let text = run_at(&directory, &["copy", "@/model.nc", "@/out.zarr"]).text();
+    assert!(text.contains("not kept: unlimited dimension time; "), "{text}");
+    let storages = ["model.nc", "out.zarr"].map(|name| open_storage(&directory.join(name)).unwrap());
+    let [source, copy] = storages.each_ref().map(|storage| list(storage, "", true).unwrap());
+    let about = |node: &nczchunk::Node| {
+        let names: Vec<_> = (0..node.shape().len()).map(|d| node.dimension_name(d).map(str::to_owned)).collect();
+        (node.name().to_owned(), node.shape().to_vec(), names, node.attributes_json().to_owned())
+    };
+    let sorted = |nodes: &[nczchunk::Node]| {
+        let mut all: Vec<_> = nodes.iter().map(about).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(sorted(&copy), sorted(&source));
+    let arrays: Vec<_> = source.iter().filter(|node| !node.is_group()).map(nczchunk::Node::name).collect();
+    assert!(arrays.contains(&"inner/u") && arrays.contains(&"names") && arrays.len() > 7, "{arrays:?}");
+    for name in arrays {
+        let [source, copy] = storages.each_ref().map(|storage| Array::open_in(storage, name, Access::Read).unwrap());
+        assert!(values(&copy) == values(&source), "{name}");
     }
 }
 
