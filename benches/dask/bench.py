@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures a mean over time and a rechunk by Dask's workers, which are processes, and by Cubed.
 
-    bench.py DIRECTORY [--steps N] [--preload LIBRARY] [--page docs/dask.md]
+    bench.py DIRECTORY [--steps N] [--turns N] [--preload LIBRARY] [--page docs/dask.md]
 
 DIRECTORY gets the array. LIBRARY is the plugin for netCDF-C that is preloaded: without it, netCDF-C is measured as it
 is only. The page gets the table.
@@ -61,6 +61,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=480)
+    parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--preload")
     parser.add_argument("--page", type=pathlib.Path)
     options = parser.parse_args()
@@ -72,7 +73,7 @@ def main():
         for peer in peers:
             if peer == "netCDF4, adapted" and not options.preload:
                 continue
-            found = [run(peer, job, path, options.directory / "work", options.preload) for _ in range(2)]
+            found = [run(peer, job, path, options.directory / "work", options.preload) for _ in range(options.turns)]
             best = min(found, key=lambda one: one["seconds"])
             # Cubed's mean is of float32.
             sums.add(best["checksum"] if job == "rechunk" or not peer.startswith("Cubed") else None)
@@ -88,7 +89,7 @@ def main():
     megabytes = options.steps * data.LAT * data.LON * 4 / 1e6
     lines += ["", f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; {packages}. "
               f"{megabytes:.0f} MB of float32", "in chunks of 24 x 90 x 180 (zstd), warm; two workers with a thread "
-              "each; the least of two runs. All results are the same.", END]
+              f"each; the least of {options.turns} runs. All results are the same.", END]
     if options.page:
         before, rest = options.page.read_text().split(BEGIN)
         options.page.write_text(before + "\n".join(lines) + rest.split(END)[1])

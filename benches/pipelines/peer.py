@@ -8,6 +8,8 @@ to chunk into a new array below WORK). Every library has its own number of threa
 """
 
 import itertools
+import json
+import math
 import pathlib
 import resource
 import sys
@@ -16,7 +18,7 @@ import zlib
 
 import numpy as np
 
-INNER, BACKED = 64, 3 << 30
+INNER = 64
 PIPELINES = {
     "nczchunk, pipeline": "nczchunk.zarr.CodecPipeline",
     "zarr-python, batched": "zarr.core.codec_pipeline.BatchedCodecPipeline",
@@ -86,7 +88,7 @@ def main():
         __import__(PIPELINES[peer].split(".")[0])
         zarr.registry.get_pipeline_class()
     if job == "all":
-        back_memory()
+        back_memory(path)
     begin, used = time.perf_counter(), processors()
     if peer == "nczchunk":
         source, shape, chunks, target = of_nczchunk(path, new)
@@ -118,10 +120,11 @@ def main():
     print(seconds, used, found, peak)
 
 
-def back_memory():
+def back_memory(path):
     """Uses as much memory as an array takes, and gives it back to the system. A virtual machine may have to ask its
     host for memory that nobody has used for a while, which takes longer than to read."""
-    np.empty(BACKED, "u1").fill(1)
+    shape = json.loads((pathlib.Path(path) / "zarr.json").read_text())["shape"]
+    np.empty(math.prod(shape) * 3, "u1").fill(1)
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # the most memory is counted from here
 
 

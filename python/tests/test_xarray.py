@@ -111,3 +111,22 @@ def test_netcdf_classic(tmp_path):
     with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk") as found:
         xarray.testing.assert_identical(found.load(), due)
         assert found.encoding["unlimited_dims"] == {"time"}
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_trees_of_groups(tmp_path, zarr_format):
+    if not hasattr(xarray, "open_datatree"):
+        pytest.skip("xarray before 2024.10 has no trees")
+    due = xarray.DataTree.from_dict({
+        "/": xarray.Dataset({"a": ("x", np.arange(3.0))}, attrs={"title": "root"}),
+        "/ocean": xarray.Dataset({"sst": (("x", "y"), np.ones((3, 2), "f4"))}),
+        "/ocean/deep": xarray.Dataset({"t": ("z", np.arange(4))}),
+        "/ocean/deep/empty": xarray.Dataset(attrs={"nothing": 1}),
+    })
+    due.to_zarr(tmp_path / "a", zarr_format=zarr_format, consolidated=False)
+    with xarray.open_datatree(tmp_path / "a", engine="nczchunk") as found:
+        xarray.testing.assert_identical(found.load(), due)
+    with xarray.open_datatree(tmp_path / "a", engine="nczchunk", group="ocean", chunks={}) as found:
+        xarray.testing.assert_identical(found["deep"].to_dataset().load(), due["ocean/deep"].to_dataset())
+    groups = xarray.open_groups(tmp_path / "a", engine="nczchunk")
+    assert sorted(groups) == ["/", "/ocean", "/ocean/deep", "/ocean/deep/empty"]

@@ -18,8 +18,8 @@ def advise(shape: Sequence[int], dtype: Any, patterns: Sequence[tuple[Sequence[i
            in_part: bool = False) -> tuple[tuple[int, ...], float]:
     """The chunk shape that costs least for the ways in which an array is read, and the mean cost of a read in seconds.
 
-    >>> nczchunk.advise((8760, 721, 1440), "f4",                                    # doctest: +SKIP
-    ...                 [((1, 721, 1440), 0.7), ((8760, 1, 1), 0.3)], latency=0.05, in_flight=32)
+    >>> shape, seconds = nczchunk.advise((8760, 721, 1440), "f4", [((1, 721, 1440), 0.7), ((8760, 1, 1), 0.3)],
+    ...                                  latency=0.05, in_flight=32)
 
     patterns: pairs of the lengths that are read at a time, at any place, and a weight: how often, compared with others.
     latency: how long a request takes until its first byte is there, in seconds. Each chunk that is touched is one.

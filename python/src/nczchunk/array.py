@@ -238,7 +238,7 @@ class Array:
         """The codecs of the chunks, in the order of encoding: of each its name and its configuration, which is empty if
         the format does not record it. Codecs for whole shards are left out. create() takes them as ``codecs``.
 
-        >>> array.codecs    # doctest: +SKIP
+        >>> array.codecs
         [('zstd', {'level': 3})]
         """
         def call(callback, thread):
@@ -489,7 +489,7 @@ class Array:
         order. The chunks are those by which the array is read; chunks within shards are listed one by one. Their bytes
         are not read.
 
-        >>> [(chunk.object, chunk.nbytes) for chunk in array.locate((0, slice(0, 50), 7))]    # doctest: +SKIP
+        >>> [(chunk.object, chunk.nbytes) for chunk in array.locate((0, slice(0, 50), 7))]
         [('0.0.0', 21402), ('0.1.0', 13782)]
         """
         return self._located(index, _location)
@@ -499,7 +499,7 @@ class Array:
         chunk is read. The storage is asked for the indices of shards, which the array keeps, and for the length of each
         object that is a chunk. Indices that the array has already are not counted; chunks that its cache has are.
 
-        >>> array.read_cost((0, slice(0, 50), 7)).requests    # doctest: +SKIP
+        >>> array.read_cost((0, slice(0, 50), 7)).requests
         2
         """
         selection = Selection(index, self.shape)

@@ -48,8 +48,8 @@ def rechunk(source: Array, path: Path, name: str = "", *, chunks: Sequence[int] 
     """Writes the elements of an array to a new array with other chunks, within a limit of memory. The new array has the
     source's shape, type, fill value, dimensions and attributes.
 
-    >>> with nczchunk.open("maps.zarr") as maps:                                     # doctest: +SKIP
-    ...     nczchunk.rechunk(maps, "series.zarr", chunks=(365, 24, 24), memory=256 << 20)
+    >>> with nczchunk.open("maps.zarr") as maps:
+    ...     report = nczchunk.rechunk(maps, "series.zarr", chunks=(365, 24, 24), memory=256 << 20)
 
     The new array exists once it is complete. If the call is ended in the middle, by an exception or a kill, the same
     call continues; to give up, remove the directory.

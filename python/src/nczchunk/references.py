@@ -15,7 +15,7 @@ def write_references(path: str | PathLike[str] | Concatenation, output: str | Pa
     """Writes a JSON file of references to all chunks of an array, or of the arrays in a group and below it; by default
     of all that is at a path. fsspec, Zarr and xarray read the arrays by it from where they are:
 
-    >>> nczchunk.write_references("model.nc", "model.json")       # doctest: +SKIP
+    >>> nczchunk.write_references("model.nc", "model.json")
     >>> xarray.open_dataset("model.json", engine="kerchunk")      # doctest: +SKIP
 
     url: what the path is called in the references; the absolute path without it. What concat() returns names its paths

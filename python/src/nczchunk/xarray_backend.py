@@ -105,6 +105,7 @@ class Backend(BackendEntrypoint):
     description = "Zarr v2 and v3, NCZarr, netCDF, HDF5 and cfdb files, read by nczchunk"
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "threads", "cache",
                                "memory_limits")
+    supports_groups = True
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, drop_variables=None, use_cftime=None, decode_timedelta=None, group="",
@@ -116,6 +117,21 @@ class Backend(BackendEntrypoint):
             store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
             decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime,
             decode_timedelta=decode_timedelta)
+
+    def open_groups_as_dict(self, filename_or_obj, *, group="", memory_limits=None, **given) -> dict[str, Dataset]:
+        """The datasets of a group and of all groups below it, by their paths from it. The arguments are those of
+        open_dataset()."""
+        group = (group or "").strip("/")
+        nodes = list_nodes(filename_or_obj, group, memory_limits=memory_limits)
+        names = [group, *(node.name for node in nodes if node.is_group and node.name != group)]
+        return {"/" + name.removeprefix(group).strip("/"): self.open_dataset(
+            filename_or_obj, group=name, memory_limits=memory_limits, **given) for name in names}
+
+    def open_datatree(self, filename_or_obj, **given):
+        """The tree of a group and of all groups below it. The arguments are those of open_dataset()."""
+        from xarray import DataTree  # since 2024.10
+
+        return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **given))
 
     def guess_can_open(self, filename_or_obj):
         return isinstance(filename_or_obj, (str, os.PathLike)) and os.fspath(filename_or_obj).endswith(".cfdb")

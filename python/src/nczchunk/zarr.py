@@ -1,7 +1,8 @@
 """nczchunk as a codec pipeline of zarr-python. With one line, zarr-python 3.1 and later, and with it xarray and Dask,
 read and write by this library:
 
->>> zarr.config.set({"codec_pipeline.path": "nczchunk.zarr.CodecPipeline"})    # doctest: +SKIP
+>>> zarr.config.set({"codec_pipeline.path": "nczchunk.zarr.CodecPipeline"})    # doctest: +ELLIPSIS
+<donfig...
 
 Arrays that the library can open are read and written by it: whole selections at a time, in threads of its own
 (``threading.max_workers``), without the interpreter's lock. It reads the files of a LocalStore itself, and asks other
