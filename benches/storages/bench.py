@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Measures reads from a server with latency, by nczchunk and by others in the same run.
 
-    bench.py LIBRARY DIRECTORY OUTPUT [--netcdf LIBRARY] [--rows ROWS] [--quick]
+    bench.py LIBRARY DIRECTORY OUTPUT [--netcdf LIBRARY] [--rows ROWS] [--latencies MS] [--quick]
 
-LIBRARY is libnczchunk with the feature network; that of --netcdf is netCDF-C with its own client for S3. With --rows,
-only these are measured, and the others stay as they are in DIRECTORY/results.json, which has the numbers. The tables go
-to OUTPUT.
+LIBRARY is libnczchunk with the feature network; that of --netcdf is netCDF-C with its own client for S3. With --rows or
+--latencies only these are measured, and the others stay as they are in DIRECTORY/results.json, which has the numbers.
+The tables go to OUTPUT.
 """
 
 import argparse
@@ -51,8 +51,8 @@ def run(library, row, url, repetitions, environment):
             "sum": lines[-1], "peak": usage.ru_maxrss / 1024}
 
 
-def measured(library, row, url, repetitions, environment):
-    """The same, with the peak of a process that does it once; nothing if that is not measured."""
+def measured(library, row, url, repetitions, environment, has_peak):
+    """The same, if asked for with the peak of a process that does it once; nothing if the row is not the library's."""
     if library == NETCDF:
         # It makes one request after the other, which takes up to a minute.
         is_there = row in data.UNSHARDED and "NETCDF_WITH_S3" in environment
@@ -60,9 +60,9 @@ def measured(library, row, url, repetitions, environment):
     if library == GAP:
         if row not in data.SHARDED:
             return {"none": True}
-        environment = {**environment, "NCZCHUNK_NETWORK_GAP": str(16 << 20)}
+        environment = {**environment, "NCZCHUNK_NETWORK_GAP": str(2 << 20)}
     result = run(library, row, url, repetitions, environment)
-    if "error" in result or repetitions == 1:
+    if "error" in result or repetitions == 1 or not has_peak:
         return result
     return {**result, "peak": run(library, row, url, 1, environment).get("peak", 0)}
 
@@ -72,12 +72,30 @@ def cell(of, tell):
     return "-" if "none" in of else "failed" if "error" in of else tell(of)
 
 
+def behind(results, latencies):
+    """What another library does with fewer requests or bytes or, by more than a tenth, in less time."""
+    found = []
+    for words, what, of, most in [("fewer requests", "requests", latencies[-1], 1),
+                                  ("fewer bytes, by more than a tenth", "bytes", latencies[-1], 1.1),
+                                  *((f"less time at {latency} ms, by more than a tenth", "seconds", latency, 1 / 0.9)
+                                    for latency in latencies)]:
+        rows = []
+        for row, cells in results[str(of)].items():
+            others = [(cells[peer][what], peer) for peer in PEERS if peer != GAP and what in cells[peer]]
+            best, who = min(others)
+            if cells["nczchunk"].get(what, float("inf")) > most * best:
+                rows.append(f"{row} ({who})")
+        found.append(f"- {words}: {', '.join(rows) or 'none'}")
+    return found
+
+
 def report(results, latencies):
     """The page."""
     out = [(HERE / "head.md").read_text().strip(), ""]
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     out += [f"Measured on {datetime.date.today()} with {os.cpu_count()} cores ({platform.machine()}), Python "
             f"{platform.python_version()}, {versions}.", ""]
+    out += ["## Where another library is better", "", *behind(results, latencies), ""]
     for latency in latencies:
         of = results[str(latency)]
         out += [f"## Time at {latency} ms", "", "Milliseconds of nczchunk; then how many times as long each other "
@@ -114,6 +132,7 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--netcdf")
     parser.add_argument("--rows", type=lambda rows: rows.split(","), default=list(data.ROWS))
+    parser.add_argument("--latencies", type=lambda given: [int(latency) for latency in given.split(",")])
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     store = given.directory / "data"
@@ -129,13 +148,16 @@ def main():
                         "AWS_REGION": "us-east-1", "HDF5_PLUGIN_PATH": os.environ["HDF5_PLUGIN_PATH"]}
     server = subprocess.Popen([sys.executable, HERE / "server.py", store], stdout=subprocess.PIPE, text=True)
     kept = given.directory / "results.json"
-    results = json.loads(kept.read_text()) if kept.exists() and len(given.rows) < len(data.ROWS) else {}
+    is_part = given.latencies or len(given.rows) < len(data.ROWS)
+    results = json.loads(kept.read_text()) if kept.exists() and is_part else {}
     try:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        for latency in latencies:
+        for latency in given.latencies or latencies:
             urllib.request.urlopen(f"{url}/-/latency/{latency}").close()
             for row in given.rows:
-                cells = {who: measured(who, row, url, repetitions, environment) for who in ["nczchunk", *PEERS]}
+                has_peak = latency == latencies[-1]
+                cells = {who: measured(who, row, url, repetitions, environment, has_peak)
+                         for who in ["nczchunk", *PEERS]}
                 results.setdefault(str(latency), {})[row] = cells
                 sums = {float(found["sum"]) for found in cells.values() if "sum" in found}
                 if len(sums) > 1:
@@ -143,10 +165,10 @@ def main():
                 words = [f"{who} {found['seconds'] * 1000:.0f} ms ({found['requests']})" if "error" not in found
                          else f"{who} failed: {found['error']}" for who, found in cells.items() if "none" not in found]
                 print(f"{latency} ms, {row}: {', '.join(words)}", flush=True)
+                kept.write_text(json.dumps(results, indent=1))
     finally:
         server.terminate()
         server.wait(timeout=60)
-    kept.write_text(json.dumps(results, indent=1))
     if all(row in results.get(str(latency), {}) for latency in latencies for row in data.ROWS):
         given.output.write_text(report(results, latencies))
     if any("error" in cells["nczchunk"] for of in results.values() for cells in of.values()):

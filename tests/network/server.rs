@@ -63,6 +63,9 @@ fn decoded(text: &str) -> String {
 /// What was asked for: the path, and the first and the last byte of the range, if there was one.
 pub type Asked = (String, Option<(u64, u64)>);
 
+/// Each so manieth answer is slow.
+const SLOW: usize = 24;
+
 #[derive(Default)]
 struct State {
     objects: Mutex<HashMap<String, Object>>,
@@ -251,8 +254,14 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     let Request { method, path, headers, .. } = request;
     let range = headers.get("range").map(|range| range.strip_prefix("bytes=").unwrap().split_once('-').unwrap());
     let logged = range.map(|(begin, end)| (begin.parse().unwrap_or(u64::MAX), end.parse().unwrap_or(u64::MAX)));
-    state.log.lock().unwrap().push((path.clone(), logged));
-    std::thread::sleep(*state.latency.lock().unwrap());
+    let number = {
+        let mut log = state.log.lock().unwrap();
+        log.push((path.clone(), logged));
+        log.len()
+    };
+    // With a tail: some answers take much longer.
+    let latency = *state.latency.lock().unwrap();
+    std::thread::sleep(if number % SLOW == 0 { 4 * latency } else { latency });
     let fault = state.faults.lock().unwrap().get_mut(path).and_then(VecDeque::pop_front);
     let fault = fault.or_else(|| state.always.lock().unwrap().get(path).cloned());
     match &fault {

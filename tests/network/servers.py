@@ -3,7 +3,8 @@
 
     tests/network/servers.py PROGRAM
 
-Starts moto on the loopback interface, and stops it. Exits 1 if what one writes is not what the other reads.
+Python's package, which is on the C interface, reads and writes there as well: NCZCHUNK_LIBRARY and PYTHONPATH say where
+it is. Starts moto on the loopback interface, and stops it. Exits 1 if what one writes is not what the other reads.
 """
 
 import json
@@ -164,6 +165,25 @@ def costs(address, env):
             assert found == {key: plan["cost"][key] for key in found}, plan
 
 
+def by_the_c_interface(env):
+    """Python's package is on the C interface: arrays, groups and xarray's datasets are at URLs as they are at paths."""
+    code = """
+import numpy, xarray, nczchunk
+from nczchunk.xarray_backend import Backend
+url = "s3://ocean/z.zarr"
+expected = numpy.arange(60 * 50, dtype="f4").reshape(60, 50)
+assert numpy.array_equal(nczchunk.open(url, "sharded")[5:, ::3], expected[5:, ::3])
+assert {node.name for node in nczchunk.list_nodes(url)} == {"", "plain", "sharded"}
+with xarray.open_dataset(url, engine=Backend) as dataset:
+    assert numpy.array_equal(dataset.plain[:, 7], expected[:, 7])
+nczchunk.create("s3://ocean/c.zarr", shape=(4, 5), dtype="f8", chunks=(2, 5))[:] = 7
+assert (nczchunk.open("s3://ocean/c.zarr")[:] == 7).all()
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(done.stderr)
+
+
 def two_writers(env):
     """Of writers that create one array at the same time one succeeds, and the others are told."""
     source = os.path.join(os.path.dirname(__file__), "../../data/coads_sst.nc")
@@ -190,6 +210,8 @@ def main():
             print("what the program writes is read by zarr-python")
             as_google(address, env, directory)
             print("it is read by Google's interface as well")
+        by_the_c_interface(env)
+        print("it is read and written by the C interface, Python and xarray")
         costs(address, env)
         print("what a plan costs is known before")
         two_writers(env)

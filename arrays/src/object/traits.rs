@@ -176,7 +176,8 @@ pub trait ObjectStore: Send + Sync {
         true
     }
 
-    /// Two ranges of an object are read by one request if fewer bytes than this lie between them.
+    /// Two ranges of an object are read by one request if fewer bytes than this lie between them and, in a storage with
+    /// latency, as long as [`Limits::excess`](super::Limits::excess) allows it.
     fn gap(&self) -> usize {
         16 << 10
     }
