@@ -2,13 +2,15 @@
 # What NCZarr reads and writes on nczchunk: case by case, and at random against a plain array.
 
 if test "x$srcdir" = x ; then srcdir=`pwd`; fi
+filters="$HDF5_PLUGIN_PATH"
 . ../test_common.sh
 
 set -e
-# The filters that netCDF-C has built, with CMake and with autotools.
-plugins="${top_builddir}/plugins"
-if test -d "$plugins/.libs" ; then plugins="$plugins/.libs" ; fi
-HDF5_PLUGIN_PATH="$plugins"
+# The filters that netCDF-C has built, with CMake or with autotools; if it has not, those that the environment names.
+for directory in "${top_builddir}/plugins" "${top_builddir}/plugins/.libs" ; do
+    if ls "$directory"/*nch5deflate* >/dev/null 2>&1 ; then filters="$directory" ; fi
+done
+HDF5_PLUGIN_PATH="$filters"
 export HDF5_PLUGIN_PATH
 work=`pwd`/testdir_nczchunk
 for program in test_nczchunk_defects test_nczchunk_hard ; do
