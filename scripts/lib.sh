@@ -144,20 +144,26 @@ planted_copy() {
     python3 tests/planted.py "$1"
 }
 
-# netcdf_with_s3: builds netCDF-C as it is, with its own client for S3 (for servers without TLS: s3_source), and prints
-# where it is installed: include, lib and bin. Its filters are in build/netcdf/stock-s3/plugins; HDF5_PLUGIN_PATH has
-# to name that. It reads http://SERVER:PORT/BUCKET/KEY#mode=nczarr,s3, or zarr,s3, with AWS_ACCESS_KEY_ID,
-# AWS_SECRET_ACCESS_KEY and AWS_REGION.
+# netcdf_with_s3 [adapted]: builds netCDF-C as it is, or with the adapter, each with netCDF-C's own client for S3 (for
+# servers without TLS: s3_source). Prints where it is installed: include, lib and bin. The filters are in
+# build/netcdf/stock-s3/plugins; HDF5_PLUGIN_PATH has to name that. It reads
+# http://SERVER:PORT/BUCKET/KEY#mode=nczarr,s3, or zarr,s3, with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+# AWS_REGION.
 netcdf_with_s3() (
     # shellcheck source=adapters/netcdf-c/tests/builds.sh
     source "$root/adapters/netcdf-c/tests/builds.sh"
+    kind=${1:-stock}
     {
         need_netcdf_tools
         mkdir -p "$netcdf"
         s3_source
-        build_netcdf stock s3 all "${with_s3[@]}"
-        grep -q 'S3 SDK:[[:space:]]*internal' "$netcdf/stock-s3/libnetcdf.settings" || die "netCDF-C has no S3"
-        quietly cmake --install "$netcdf/stock-s3"
+        if [[ $kind == adapted ]]; then
+            build_nczchunk
+            with_s3+=("${adapted[@]}")
+        fi
+        build_netcdf "$kind" s3 all "${with_s3[@]}"
+        grep -q 'S3 SDK:[[:space:]]*internal' "$netcdf/$kind-s3/libnetcdf.settings" || die "netCDF-C has no S3"
+        quietly cmake --install "$netcdf/$kind-s3"
     } >&2
-    echo "$netcdf/installed-stock-s3"
+    echo "$netcdf/installed-$kind-s3"
 )

@@ -1,6 +1,9 @@
 /* What is in a dataset: listed once when it is opened. Arrays are opened when they are first asked for. */
 #include "dataset.h"
 
+#include "settings.h"
+#include "url.h"
+
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -471,7 +474,7 @@ int nczc_fill_value(Dataset *dataset, Var *var, void *value)
 {
     const void *stored;
     const int status = nczc_array(dataset, var);
-    const Attribute *fill = nczc_att(&var->atts, _FillValue);
+    const Attribute *fill = nczc_att(&var->atts, FILL_VALUE);
 
     if (fill && fill->type == var->type && fill->len == 1) {
         if (var->type != NC_STRING) {
@@ -499,7 +502,7 @@ int nczc_array(Dataset *dataset, Var *var)
     if (var->is_tried) return var->status;
     var->is_tried = 1;
     var->status = nczchunk_array_open_in(dataset->storage, var->path, NCZCHUNK_READ, &var->array, dataset->context);
-    fill = nczc_att(&var->atts, _FillValue);
+    fill = nczc_att(&var->atts, FILL_VALUE);
     if (fill) {
         const int status = adjust_fill_attribute(dataset, var, fill);
         if (!var->status) var->status = status;
@@ -517,7 +520,7 @@ int nczc_array(Dataset *dataset, Var *var)
         }
         if (!var->status) {
             memmove(atts->list + 1, atts->list, atts->count * sizeof *atts->list);
-            atts->list[0] = (Attribute){_FillValue, var->type, 1, value};
+            atts->list[0] = (Attribute){FILL_VALUE, var->type, 1, value};
             atts->count++;
         }
     }
@@ -541,7 +544,14 @@ static int is_metadata(const char *name, size_t len)
 static int normalise(Dataset *dataset, const char *path, char **opened)
 {
     size_t len, name, end;
+    char *url = nczc_url_in(path);
 
+    if (url) {
+        path = dataset->url = keep_text(dataset, url, strlen(url));
+        free(url);
+        if (!path) return NC_ENOMEM;
+        if (!nczc_takes_urls()) return NC_EACCESS;
+    }
     /* netCDF-C gives a file that is opened by its URL as the URL, with what it says of the mode behind it. */
     if (strncmp(path, "file://", 7) == 0) path += 7;
     len = strstr(path, "#mode=") ? (size_t)(strstr(path, "#mode=") - path) : strlen(path);
@@ -555,7 +565,8 @@ static int normalise(Dataset *dataset, const char *path, char **opened)
     for (name = len; name && path[name - 1] != '/';) name--;
     for (end = len; end > name + 1 && path[end - 1] != '.';) end--;
     end = end > name + 1 ? end - 1 : len;
-    *opened = keep_text(dataset, path, len);
+    /* What a URL says of its mode is a part of it. */
+    *opened = keep_text(dataset, path, url ? strlen(path) : len);
     dataset->name = keep_text(dataset, path + name, end - name);
     if (!*opened || !dataset->name) return NC_ENOMEM;
     if (*dataset->name == '\0' || strcmp(dataset->name, ".") == 0) dataset->name = "array";
@@ -574,6 +585,7 @@ int nczc_dataset_open(const char *path, int mode, size_t threads, Dataset **open
     if (!status) status = nczchunk_context_new(&dataset->context);
     if (!status) status = nczchunk_context_set_threads(dataset->context, threads);
     if (!status) status = nczchunk_storage_open(place, &dataset->storage, dataset->context);
+    if (!status && dataset->url) status = nczchunk_storage_keep_metadata(dataset->storage, dataset->context);
     if (!status) status = add_group(dataset, "", 0, &root);
     if (!status) status = nczchunk_list_in(dataset->storage, NULL, 1, found, dataset, dataset->context);
     if (dataset->status) status = dataset->status;

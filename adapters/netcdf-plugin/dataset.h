@@ -8,6 +8,9 @@
 #include <nczchunk.h>
 #include <nczchunk_array.h>
 
+/* The attribute, which netcdf.h calls _FillValue before 4.10 and NC_FillValue from then on. */
+#define FILL_VALUE "_FillValue"
+
 /* Values are of their type in memory; those of NC_STRING are char *. */
 typedef struct Attribute {
     const char *name;
@@ -61,6 +64,7 @@ typedef struct Dataset {
     nczchunk_storage *storage;
     nczchunk_context *context;
     const char *name; /* of the variable, if the path is an array */
+    const char *url;  /* where it is, if it is not at a path */
     Group *groups;
     Var *vars;
     Dim *dims;
@@ -72,9 +76,12 @@ typedef struct Dataset {
 /* Memory that is zeroed and lives as long as the dataset; NULL if there is none. */
 void *nczc_keep(Dataset *, size_t count, size_t size);
 
-/* Opens a path, which may be a metadata file in a Zarr directory, and reads its metadata. */
+/* Opens a path, which may be a metadata file in a Zarr directory or a file that names a URL, and reads its metadata. */
 int nczc_dataset_open(const char *path, int mode, size_t threads, Dataset **);
 void nczc_dataset_close(Dataset *);
+
+/* The URL of an open file; NULL if it is at a path, or not the plugin's. */
+const char *nczc_url_of(int ncid);
 
 /* Opens the array of a variable, unless it is open. */
 int nczc_array(Dataset *, Var *);

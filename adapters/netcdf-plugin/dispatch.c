@@ -99,6 +99,13 @@ static int open_file(const char *path, int mode, int basepe, size_t *chunksizehi
     return status;
 }
 
+const char *nczc_url_of(int ncid)
+{
+    const Dataset *dataset = dataset_of(ncid);
+
+    return dataset ? dataset->url : NULL;
+}
+
 static int close_file(int ncid, void *parameters)
 {
     Dataset *dataset = dataset_of(ncid);

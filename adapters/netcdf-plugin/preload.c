@@ -5,7 +5,9 @@
  *     LD_PRELOAD=libnczchunk_netcdf_preload.so ncdump -h sst.zarr
  */
 #include "nczchunk_netcdf.h"
+#include "dataset.h"
 #include "settings.h"
+#include "url.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -23,16 +26,18 @@ typedef struct Netcdf {
     int (*open_hint)(const char *, int, size_t *, int *);
     int (*define)(int, NC_Dispatch *, char *);
     int (*inquire)(int, NC_Dispatch **, char *);
+    int (*path)(int, size_t *, char *);
 } Netcdf;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int look_up(void *handle, Netcdf *netcdf)
 {
-    static const char *const names[] = {"nc_open", "nc__open", "nc_def_user_format", "nc_inq_user_format"};
-    void *found[4];
+    static const char *const names[] = {"nc_open", "nc__open", "nc_def_user_format", "nc_inq_user_format",
+                                       "nc_inq_path"};
+    void *found[5];
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         found[i] = dlsym(handle, names[i]);
         if (!found[i]) return 0;
     }
@@ -83,7 +88,8 @@ static int is_file(const char *path)
     return stat(path, &found) == 0 && S_ISREG(found.st_mode);
 }
 
-/* Whether netCDF-C leaves such a file to others: zip, cfdb, references, and HDF5 if the environment says so. */
+/* Whether netCDF-C leaves such a file to others: zip, cfdb, references, files that name a URL, and HDF5 if the
+ * environment says so. */
 static int is_ours(const char *path)
 {
     static const char cfdb[] = "\x4f\x7e\x8a\x3f\xe7\x5c\x47\x50", hdf5[] = "\211HDF\r\n\032\n";
@@ -96,8 +102,20 @@ static int is_ours(const char *path)
     len = fread(magic, 1, 8, file);
     fclose(file);
     if (len < 8) return 0;
-    if (magic[0] == '{' || memcmp(magic, "PK\3\4", 4) == 0 || memcmp(magic, cfdb, 8) == 0) return 1;
+    if (magic[0] == '{' || memcmp(magic, "NCZCHUNK", 8) == 0) return 1;
+    if (memcmp(magic, "PK\3\4", 4) == 0 || memcmp(magic, cfdb, 8) == 0) return 1;
     return take_hdf5 && strcmp(take_hdf5, "1") == 0 && memcmp(magic, hdf5, 8) == 0;
+}
+
+/* Whether a URL is for the plugin: those of object stores, and of HTTP servers if it asks for it or names Zarr, which
+ * netCDF-C does not read from there; other HTTP is netCDF-C's DAP. */
+static int is_our_url(const char *path, int mode)
+{
+    const char *fragment = strchr(path, '#');
+
+    if (mode & (NC_WRITE | NC_INMEMORY) || !nczc_is_url(path) || !nczc_takes_urls()) return 0;
+    if (strncmp(path, "http", 4) != 0) return 1;
+    return fragment && (strstr(fragment, "zarr") || strstr(fragment, "xarray") || strstr(fragment, "nczchunk"));
 }
 
 /* The path for netCDF-C of what the plugin is to open: a regular file, whose first bytes netCDF-C reads; NULL for what
@@ -137,16 +155,19 @@ static int open_by(const void *caller, const char *path, int mode, size_t *hint,
 {
     Netcdf netcdf;
     char *ours;
-    int flag, status;
+    int flag, status, is_url;
 
     if (!find_netcdf(caller, &netcdf)) return NC_ENOTBUILT;
-    ours = path ? path_for_plugin(path, mode) : NULL;
+    is_url = path && is_our_url(path, mode);
+    if (is_url) ours = nczc_file_for(path);
+    else ours = path ? path_for_plugin(path, mode) : NULL;
     flag = ours ? register_in(&netcdf) : 0;
     if (flag) {
         path = ours;
         mode |= flag;
     }
     status = hint ? netcdf.open_hint(path, mode, hint, ncid) : netcdf.open(path, mode, ncid);
+    if (is_url && ours) unlink(ours);
     free(ours);
     return status;
 }
@@ -159,4 +180,16 @@ EXPORT int nc_open(const char *path, int mode, int *ncid)
 EXPORT int nc__open(const char *path, int mode, size_t *hint, int *ncid)
 {
     return open_by(__builtin_return_address(0), path, mode, hint, ncid);
+}
+
+/* netCDF-C knows a URL by the file that named it. */
+EXPORT int nc_inq_path(int ncid, size_t *len, char *path)
+{
+    const char *url = nczc_url_of(ncid);
+    Netcdf netcdf;
+
+    if (!url) return find_netcdf(__builtin_return_address(0), &netcdf) ? netcdf.path(ncid, len, path) : NC_ENOTBUILT;
+    if (len) *len = strlen(url);
+    if (path) strcpy(path, url);
+    return NC_NOERR;
 }

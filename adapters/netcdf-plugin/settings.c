@@ -40,20 +40,33 @@ int nczc_tells_filter(unsigned id)
     return is_available((int)id) > 0;
 }
 
+/* What a variable of the environment says or else a key in .ncrc; NULL if neither is there. Free it. */
+static char *setting(const char *variable, const char *key)
+{
+    const char *told = getenv(variable);
+    void *symbol = told ? NULL : look_up("nc_rc_get");
+    char *(*rc_get)(const char *);
+
+    if (told) return strdup(told);
+    if (!symbol) return NULL;
+    memcpy(&rc_get, &symbol, sizeof rc_get);
+    return rc_get(key);
+}
+
 size_t nczc_threads(void)
 {
-    const char *threads = getenv("NCZCHUNK_NETCDF_THREADS");
-    char *(*rc_get)(const char *);
-    void *symbol;
-    char *said;
-    size_t found;
+    char *told = setting("NCZCHUNK_NETCDF_THREADS", "NCZCHUNK.THREADS");
+    const size_t threads = told ? number(told) : 1;
 
-    if (threads) return number(threads);
-    symbol = look_up("nc_rc_get");
-    if (!symbol) return 1;
-    memcpy(&rc_get, &symbol, sizeof rc_get);
-    said = rc_get("NCZCHUNK.THREADS");
-    found = said ? number(said) : 1;
-    free(said);
-    return found;
+    free(told);
+    return threads;
+}
+
+int nczc_takes_urls(void)
+{
+    char *told = setting("NCZCHUNK_NETCDF_URLS", "NCZCHUNK.URLS");
+    const int takes = told && strcmp(told, "1") == 0;
+
+    free(told);
+    return takes;
 }

@@ -52,6 +52,13 @@ typedef pthread_mutex_t Lock;
 #define LOCK_INIT PTHREAD_MUTEX_INITIALIZER
 #endif
 
+/* netCDF-C's log, which NCLOGGING in the environment turns on. The library that is preloaded does not write there. */
+#ifdef NCZADAPTER_PRELOADED
+#define ADAPTER_LOG(...) ((void)0)
+#else
+#define ADAPTER_LOG nclog
+#endif
+
 typedef struct Decoder Decoder;
 typedef struct Book Book;
 

@@ -14,6 +14,7 @@ HOST_FUNCTIONS(FUNCTION)
         return &s->member;                                                         \
     }
 #define MEMBERS(X)                                             \
+    X(NC_VAR_INFO_T, char*, hdr.name, name)                    \
     X(NC_VAR_INFO_T, NC_GRP_INFO_T*, container, container)     \
     X(NC_VAR_INFO_T, size_t, ndims, ndims)                     \
     X(NC_VAR_INFO_T, NC_DIM_INFO_T**, dim, dim)                \

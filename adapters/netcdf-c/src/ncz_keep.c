@@ -10,9 +10,11 @@
  *   remembered, with the time, which is counted in bytes that came into the caches), or when one is written in part
  *   by a transfer that does not go through chunks from end to end, for then the rest is most often to follow;
  * - it stops when it has given up as much as it may keep, one after the other, of which nothing was used again;
- * - what all such variables of the process keep, beyond a chunk each, has one bound: 24 MiB, or the number of bytes
- *   that netCDF's rc file has for NCZCHUNK.CACHE_SIZE. Where it is reached, variables of the same file that were
- *   not used lately give up theirs first. Those of other files do not, because other threads may be using them.
+ * - what all such variables of the process keep, beyond a chunk each, has one bound: the number of bytes that netCDF's
+ *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than a quarter of the
+ *   memory, beyond 6 MiB, that the process had taken when it first read from the file. Where it is reached, variables
+ *   of the same file that were not used lately give up theirs first. Those of others do not, because other threads may
+ *   use them.
  *
  * Two numbers are shared by all files, and changed as atomics: the bytes kept, and the time. What else must be known of
  * a variable is in a list of its file. The list hangs on the file's map: a copy of the map's table of functions stands
@@ -22,10 +24,14 @@
 #ifdef _MSC_VER
 #include <intrin.h>
 #endif
+#ifndef _WIN32
+#include <sys/resource.h>
+#endif
 
 #if NETCDF_CACHE_COUNTS
 
-enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
+/* A process that does nothing has LIBRARIES bytes. */
+enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 6 << 20, SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
 
 static size_t kept_by_all, time_of_all;
 
@@ -138,15 +144,44 @@ static size_t setting(const char* key, size_t usual)
     unsigned long long number;
     char* end;
 
-    if (text == NULL || *text < '0' || *text > '9')
+    if (text == NULL)
         return usual;
     number = strtoull(text, &end, 10);
-    return *end == '\0' ? (size_t)number : usual;
+    if (*text >= '0' && *text <= '9' && *end == '\0')
+        return (size_t)number;
+    ADAPTER_LOG(NCLOGWARN, "%s=%s is not a number; it stays %zu", key, text, usual);
+    return usual;
 }
 
-/* What is known of the file of a map; NULL without memory. */
-static File* file_of(NCZMAP* map)
+/* What may be kept where netCDF's rc file says nothing. What is written stays, or it would be stored at each turn. What
+ * is only read stays as far as it does not make a small process a large one. */
+static size_t usual_bound(int only_reads)
 {
+    size_t bound = USUAL_BOUND;
+#ifndef _WIN32
+    struct rusage usage;
+
+    if (only_reads && getrusage(RUSAGE_SELF, &usage) == 0) {
+#ifdef __APPLE__
+        const size_t taken = (size_t)usage.ru_maxrss;
+#else
+        const size_t taken = (size_t)usage.ru_maxrss * 1024;
+#endif
+        if (taken < LIBRARIES)
+            bound = 0;
+        else if ((taken - LIBRARIES) / 4 < bound)
+            bound = (taken - LIBRARIES) / 4;
+    }
+#else
+    (void)only_reads;
+#endif
+    return bound;
+}
+
+/* What is known of a file; NULL without memory. */
+static File* file_of(const NC_FILE_INFO_T* nc_file)
+{
+    NCZMAP* map = ((const NCZ_FILE_INFO_T*)nc_file->format_file_info)->map;
     File* file;
 
     if (map->api->close == close_map)
@@ -156,7 +191,7 @@ static File* file_of(NCZMAP* map)
     file->api = *map->api;
     file->api.close = close_map;
     file->original = map->api;
-    file->bound = setting("NCZCHUNK.CACHE_SIZE", USUAL_BOUND);
+    file->bound = setting("NCZCHUNK.CACHE_SIZE", usual_bound(nc_file->no_write));
     if (setting("NCZCHUNK.DECODE", 0) != 0) {
         file->threads = setting("NCZCHUNK.THREADS", 1);
         file->threads = file->threads < 1 ? 1 : file->threads > MOST_THREADS ? MOST_THREADS : file->threads;
@@ -167,8 +202,7 @@ static File* file_of(NCZMAP* map)
 
 size_t nczadapter_threads(const NC_FILE_INFO_T* file)
 {
-    const NCZ_FILE_INFO_T* zfile = file->format_file_info;
-    const File* known = file_of(zfile->map);
+    const File* known = file_of(file);
 
     return known == NULL ? 0 : known->threads;
 }
@@ -192,14 +226,13 @@ static Variable* variable_of(File* file, NC_VAR_INFO_T* var)
 
 Shelf* nczadapter_shelf(NC_FILE_INFO_T* file, NC_VAR_INFO_T* var)
 {
-    const NCZ_FILE_INFO_T* zfile = file->format_file_info;
     const NCZ_VAR_INFO_T* zvar = var->format_var_info;
     const NCZChunkCache* cache = zvar->cache;
     Variable* variable;
     File* known;
 
     if (cache->chunksize > sizeof(NCZCacheEntry) || var->type_info->hdr.id >= NC_STRING ||
-        (known = file_of(zfile->map)) == NULL || (variable = variable_of(known, var)) == NULL)
+        (known = file_of(file)) == NULL || (variable = variable_of(known, var)) == NULL)
         return NULL;
     /* The size of the cache may have been set since, or other chunks. */
     if (var->chunkcache.size != DEFAULT_CHUNK_CACHE_SIZE || variable->shelf.chunk != cache->chunksize ||
@@ -279,9 +312,8 @@ static Variable* least_recent(const File* file)
 
 int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
 {
-    const NCZ_FILE_INFO_T* zfile = transfer->file->format_file_info;
     const size_t size = size_of_next(transfer);
-    File* file = file_of(zfile->map);
+    File* file = file_of(transfer->file);
     Variable *variable = file == NULL ? NULL : variable_of(file, transfer->var), *other;
     NCZCacheEntry* entry;
     size_t now;

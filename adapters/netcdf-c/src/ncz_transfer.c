@@ -150,6 +150,9 @@ static int run(Transfer* transfer, const nczchunk_zero_copy_callbacks* chunks, s
     else if (stat == NC_NOERR)
         stat = nczchunk_write_vars(var, store, (const size_t*)start, (const size_t*)count, (const ptrdiff_t*)stride,
                                    memory, NULL);
+    if (stat != NC_NOERR)
+        ADAPTER_LOG(NCLOGNOTE, "nczchunk cannot %s %s: %s", transfer->reading ? "read" : "write",
+                    transfer->var->hdr.name, nc_strerror(stat));
     nczchunk_context_free(context);
     nczchunk_chunk_store_free(store);
     nczchunk_var_free(var);

@@ -1,7 +1,7 @@
 """Makes tables of what `jobs` and `jobs.py` printed in several rounds: stock, adapted, adapted and decoding, and
-adapted and frugal (NCZCHUNK.CACHE_SIZE=0).
+adapted and roomy (NCZCHUNK.CACHE_SIZE=25165824).
 
-jobs_table.py [--check] RESULTS GUIDE: RESULTS has the files stock.N, adapted.N, decoding.N and frugal.N. The tables go
+jobs_table.py [--check] RESULTS GUIDE: RESULTS has the files stock.N, adapted.N, decoding.N and roomy.N. The tables go
 between the guide's two markers; with --check they are only printed, and a job that is clearly slower than with stock
 netCDF-C, needs clearly more memory or reads other values is an error.
 """
@@ -40,8 +40,8 @@ def in_words(seconds):
 def main():
     check = sys.argv[1] == "--check"
     results, guide = map(pathlib.Path, sys.argv[-2:])
-    kinds = "stock", "adapted", "decoding", "frugal"
-    stock, adapted, decoding, frugal = (measured(results, kind) for kind in kinds)
+    kinds = "stock", "adapted", "decoding", "roomy"
+    stock, adapted, decoding, roomy = (measured(results, kind) for kind in kinds)
     rounds = len(list(results.glob("stock.*")))
 
     table = [
@@ -67,12 +67,13 @@ def main():
                 failed.append(f"{name}: {new_resident:.0f} KiB, not {resident:.0f}")
             if abs(total - new_total) > 1e-9 * abs(total):
                 failed.append(f"{name}: {new_total}, not {total}")
-        # What is promised of the setting, for every job.
-        _, _, new_resident, _, new_total = frugal[name]
+        # What is promised of the default, for every job.
+        _, _, new_resident, _, _ = adapted[name]
         if new_resident > 1.5 * resident:
-            failed.append(f"{name}, NCZCHUNK.CACHE_SIZE=0: {new_resident:.0f} KiB, not {resident:.0f}")
+            failed.append(f"{name}: {new_resident:.0f} KiB, not {resident:.0f}")
+        new_total = roomy[name][-1]
         if abs(total - new_total) > 1e-9 * abs(total):
-            failed.append(f"{name}, NCZCHUNK.CACHE_SIZE=0: {new_total}, not {total}")
+            failed.append(f"{name}, NCZCHUNK.CACHE_SIZE=25165824: {new_total}, not {total}")
     table += [
         "",
         "The same with `NCZCHUNK.DECODE=1` and `NCZCHUNK.THREADS=2`, measured in the same rounds:",
@@ -89,15 +90,17 @@ def main():
         table.append(f"| {name} | {' | '.join(cells)} |")
     table += [
         "",
-        "The same with `NCZCHUNK.CACHE_SIZE=0`, measured in the same rounds:",
+        "The same with `NCZCHUNK.CACHE_SIZE=25165824`, measured in the same rounds:",
         "",
-        "| | wall: stock | adapted | with 0 | peak RSS: stock | adapted | with 0 | of stock |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| | wall: stock | adapted | with 24 MiB | times faster | peak RSS: stock | adapted | of stock | with 24 MiB |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for name in stock:
-        walls, _, residents = zip(*(kind[name][:3] for kind in (stock, adapted, frugal)))
-        cells = [*map(in_words, walls), *(f"{resident / 1024:.0f} MB" for resident in residents)]
-        table.append(f"| {name} | {' | '.join(cells)} | **{residents[2] / residents[0]:.3g}** |")
+        walls, _, residents = zip(*(kind[name][:3] for kind in (stock, adapted, roomy)))
+        cells = [*map(in_words, walls), f"**{walls[0] / walls[2]:.3g}**"]
+        memory = [f"{resident / 1024:.0f} MB" for resident in residents]
+        cells += [*memory[:2], f"**{residents[1] / residents[0]:.3g}**", memory[2]]
+        table.append(f"| {name} | {' | '.join(cells)} |")
     table = "\n".join(table) + "\n"
     print(table)
 

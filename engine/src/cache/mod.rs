@@ -12,8 +12,8 @@
 //! cache. Once that has happened the next chunks are decoded to their end at once, as suits slabs that are read one
 //! after another, until a chunk is dropped that one transfer only has used. A chunk of which three quarters would have
 //! to be decoded is decoded to its end the first time: that takes a third longer at most, and saves all of the second
-//! time. Of a chunk that need not be decoded nothing is kept the first time: to copy it would take longer than to use
-//! it.
+//! time. So is any chunk whose request takes longer than decoding it, so that it is requested once. Of a chunk that
+//! need not be decoded nothing is kept the first time: to copy it would take longer than to use it.
 //!
 //! ```text
 //!   slab.rs     memory for several chunks

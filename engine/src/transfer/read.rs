@@ -150,7 +150,8 @@ impl<'a> Reading<'a> {
         let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
         let (request, needed) = (self.mover.request(piece), piece.needed());
         if let Some((mut loading, all)) = loading {
-            let all = all || store.decodes_most(chunk_bytes, &needed)?;
+            // A request takes longer than decoding the rest.
+            let all = all || store.with_latency().is_some() || store.decodes_most(chunk_bytes, &needed)?;
             let needed = if all { 0..chunk_bytes } else { needed };
             let mut buffer = Buffer::new(loading.room(chunk_bytes)?);
             let fetched = get(store, &request, stored, needed.clone(), &mut buffer, encoded)?;

@@ -1,0 +1,3 @@
+if(NETCDF_ENABLE_NCZCHUNK)
+  list(APPEND NC_LIBS "-lnczchunk")
+endif()
