@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use nczchunk::object::{ByteRange, Entry, Flight, Limits, ObjectRequest, ObjectStore, Storage};
+use nczchunk::object::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, Storage};
 use nczchunk::{Access, Array, Buffer, Codec, Hyperslab, Options, Plan, Result, status};
 
 const CHUNKS: usize = 1000;
@@ -250,29 +250,42 @@ impl Codec for Meeting {
     }
 }
 
+/// Whether two threads decode where one array is read, of which the storage has nothing yet.
+fn two_threads_decode(mut storage: Storage, shard: Option<usize>) -> bool {
+    let met = Arc::new((Mutex::default(), Condvar::new()));
+    let other = met.clone();
+    storage.add_codec("meeting", move |_| Ok(Box::new(Meeting(other.clone())))).unwrap();
+    storage.write("zarr.json", metadata(r#", {"name": "meeting"}"#, shard).as_bytes()).unwrap();
+    let array = Array::open_in(&storage, "", Access::Write).unwrap();
+    let values: Vec<u32> = (0..(CHUNKS * CHUNK) as u32).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect();
+    let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Write).unwrap();
+    plan.write(array.store(), &bytes).unwrap();
+    let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
+    let mut read = vec![0; bytes.len()];
+    let options = Options::default().with_threads(2);
+    plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut read, options).unwrap();
+    assert!(read == bytes);
+    let threads = met.0.lock().unwrap().len();
+    threads == 2
+}
+
 #[test]
 fn threads_decode_while_requests_are_in_flight() {
     let _alone = ALONE.lock();
-    let far = Arc::new(Far { objects: Mutex::default(), bytes: None, state: Mutex::default() });
     for shard in [None, Some(50)] {
-        let mut storage = Storage::new(far.clone()).unwrap();
-        let met = Arc::new((Mutex::default(), Condvar::new()));
-        let other = met.clone();
-        storage.add_codec("meeting", move |_| Ok(Box::new(Meeting(other.clone())))).unwrap();
-        far.write("zarr.json", metadata(r#", {"name": "meeting"}"#, shard).as_bytes()).unwrap();
-        let array = Array::open_in(&storage, "", Access::Write).unwrap();
-        let values: Vec<u32> = (0..(CHUNKS * CHUNK) as u32).collect();
-        let bytes: Vec<u8> = values.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect();
-        let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Write).unwrap();
-        plan.write(array.store(), &bytes).unwrap();
-        let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
-        let mut read = vec![0; bytes.len()];
-        *far.state.lock().unwrap() = State::default();
-        let options = Options::default().with_threads(2);
-        plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut read, options).unwrap();
-        assert!(read == bytes);
+        let far = Arc::new(Far { objects: Mutex::default(), bytes: None, state: Mutex::default() });
+        assert!(two_threads_decode(Storage::new(far.clone()).unwrap(), shard));
         // Both together keep to the limit.
         assert!((2..=IN_FLIGHT).contains(&far.state.lock().unwrap().most));
-        assert_eq!(met.0.lock().unwrap().len(), 2);
+    }
+}
+
+/// Chunks that an index has are read without latency, too, in batches: none of the threads takes all of them.
+#[test]
+fn threads_share_chunks_that_are_read_at_once() {
+    let _alone = ALONE.lock();
+    for shard in [2, 10, 500] {
+        assert!(two_threads_decode(Storage::new(Memory::new()).unwrap(), Some(shard)));
     }
 }

@@ -288,12 +288,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// How many chunks, from the first of the queue on, are read by one request, and what it brings.
     fn next_run(&mut self) -> Option<(usize, std::ops::Range<u64>)> {
-        let (is_one, first) = (self.locate.is_one_object(), self.queue.front()?);
-        let behind = self.queue.iter().find(|pending| pending.range.run != first.range.run);
-        // What came later may be read with the last ones of its object.
-        let is_more =
-            behind.is_some_and(|behind| behind.range.run == 0 && behind.object(is_one) == first.object(is_one));
-        if first.range.run == 0 || is_more {
+        while !self.is_decided()? {
             self.decide();
         }
         let first = self.queue.front()?;
@@ -302,15 +297,33 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         Some((count, first.range.begin..end))
     }
 
-    /// Decides by which requests the chunks are read that are in the same object as the first.
+    /// Whether it is decided with which others the first of the queue is read; `None` if there is none.
+    fn is_decided(&self) -> Option<bool> {
+        let (is_one, first) = (self.locate.is_one_object(), self.queue.front()?);
+        let behind = self.queue.iter().find(|pending| pending.range.run != first.range.run);
+        // What came later may be read with the last ones of its object.
+        let is_more =
+            behind.is_some_and(|behind| behind.range.run == 0 && behind.object(is_one) == first.object(is_one));
+        Some(first.range.run != 0 && !is_more)
+    }
+
+    /// Decides by which requests the chunks are read that are in the same object as the first. Without memory for that
+    /// they end.
     fn decide(&mut self) {
         let is_one = self.locate.is_one_object();
         let Some(first) = self.queue.front() else { return };
         let object = first.object(is_one);
         let count = self.queue.iter().take_while(|pending| pending.object(is_one) == object).count();
         let ranges = self.queue.iter().take(count).map(|pending| pending.range.begin..pending.range.end());
-        // Without memory for it each is read alone.
-        let joined = if count > 1 { self.policy.joined(ranges).unwrap_or_default() } else { Vec::new() };
+        let joined = if count > 1 { self.policy.joined(ranges) } else { Ok(Vec::new()) };
+        let joined = match joined {
+            Ok(joined) => joined,
+            Err(error) => {
+                let parts = self.queue.drain(..count);
+                self.ended.extend(parts.map(|part| (part.request, Err(error.clone()))));
+                return;
+            }
+        };
         for (i, pending) in self.queue.iter_mut().take(count).enumerate() {
             self.num_runs += u64::from(!joined.get(i).copied().unwrap_or(false));
             pending.range.run = self.num_runs;

@@ -23,7 +23,7 @@ use super::progress::{ProgressFunction, Tracker};
 use super::queue::Queue;
 use super::ranges::Ranges;
 use super::read::Reading;
-use super::shards::{Shard, Shards};
+use super::shards::{PARTS, Shard, Shards};
 use super::slot::Slot;
 use super::walk::Walk;
 use super::write::{Before, Writing, begin_write};
@@ -142,7 +142,7 @@ struct State<'j, 'a> {
     next: Range<usize>,
     block: usize,
     shard: Option<Shard>,
-    /// How many chunks of shards it takes, but those of one, so that other threads have some, too.
+    /// How many chunks of shards it takes at a time, but those of one, so that other threads have some, too.
     fair: usize,
     /// Whether there was no room for all chunks of the shard.
     is_continued: bool,
@@ -163,7 +163,12 @@ impl<'j, 'a> State<'j, 'a> {
             Some(_) => flight.store_limits(),
         };
         let most = limit.clamp(1, useful.max(1));
-        let fair = if in_flight.has_latency() { most.min(num_chunks.div_ceil(sharing.of.max(1))) } else { most };
+        let fair = match (sharing.of.max(1), in_flight.has_latency()) {
+            (1, _) => most,
+            (of, true) => most.min(num_chunks.div_ceil(of)),
+            // What is there at once is taken in parts, so that no thread waits for another at the end.
+            (of, false) => most.min(num_chunks.div_ceil(of.saturating_mul(PARTS))),
+        };
         let block = if sharing.of == 1 { num_chunks } else { queue.block(sharing.of).min(most.div_ceil(4)) };
         Ok(State {
             job,

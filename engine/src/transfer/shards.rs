@@ -98,7 +98,7 @@ impl<'p> Shards<'p> {
 const FEW: usize = 16;
 
 /// How many parts there are for each thread.
-const PARTS: usize = 8;
+pub(super) const PARTS: usize = 8;
 
 /// Whether all shards that a plan touches can stay open.
 fn are_few(plan: &Plan<'_>) -> bool {
