@@ -49,9 +49,9 @@ NOTES = """\
 - *no filter, a series*: nczchunk reads what lies less than 16 KiB apart at once, here 313 KB of each chunk instead of
   30 times 4 bytes. That is level with libhdf5 or slower while the file is in memory (0.8 to 1.2 times its time), and
   faster where it is not: 11 ms and 42 ms from the disk, the least of twelve each.
-- *two threads*: each decoded half of the chunks, which a trace of the system calls shows, and they gained nothing on
-  this machine, which other programs used as well. hidefix, which keeps its threads from read to read, was twice as fast
-  there for what takes some milliseconds. The cause is not known.
+- *two threads* take 0.51 to 0.59 of the time of one with a filter. hidefix uses both cores, too, and keeps its threads
+  from read to read: with a filter it is level with them, and for a series without one it is faster. To start a thread
+  is not worth it for a map without a filter, which takes 0.05 ms.
 """
 
 

@@ -123,9 +123,21 @@ impl<'a> Transfer<'a> {
     fn read_in_flight(&self, reader: &dyn InFlight, out: &Destination<'_>, done: &mut usize) -> Result<()> {
         let useful = match reader.has_latency() {
             true => Shards::threads(self.plan, self.chunks.len().div_ceil(CHUNKS_PER_WORKER)),
-            false => 1 + self.plan.grid().chunk_bytes().saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
+            false => 1 + self.bytes_of_chunk()?.saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
         };
         self.run_in_flight(reader, self.max_workers().min(useful).max(1), None, out, done)
+    }
+
+    /// How many bytes of each chunk there are to go through: all of it or, if parts are read, what lies between the
+    /// first byte that is needed and the last, as in the chunk in the middle.
+    fn bytes_of_chunk(&self) -> Result<usize> {
+        if self.store.ranged().is_none() {
+            return Ok(self.plan.grid().chunk_bytes());
+        }
+        let volume = piece::volume(self.plan.variable(), Access::Read, false, self.plan.selected_bytes());
+        let mut walk = Walk::new(self.plan, volume);
+        walk.begin(self.chunks.start + self.chunks.len() / 2)?;
+        Ok(walk.piece()?.needed().len())
     }
 
     /// Counts what it takes to read, with one thread, from a storage that gives nothing but lengths and indices. Of a
