@@ -37,7 +37,7 @@ html_show_copyright = False
 # Options of CMake and cargo, environment variables, what the compiler is told, functions of the adapter.
 NOT_THE_INTERFACE = re.compile(
     r"NCZCHUNK_(?:WITH|BUILD|UPDATE|CARGO|NETCDF|SYSTEM)_\w+|NCZCHUNK_(?:INSTALL|LINK|PRELOAD|REQUIRED|LIBRARY)"
-    r"|NCZCHUNK_NETWORK\w*|NCZCHUNK_FORTRAN|nczchunk_ebadtype"
+    r"|NCZCHUNK_NETWORK\w*|NCZCHUNK_FORTRAN|NCZCHUNK_MPI|nczchunk_mpi\w*|nczchunk_ebadtype"
     r"|NCZCHUNK_REQUIRE_CHECKERS|NCZCHUNK_API|NCZCHUNK_MUST_USE|NCZCHUNK_DLL|nczchunk_netcdf_adapted"
     r"|nczchunk_cargo|nczchunk_program"
 )

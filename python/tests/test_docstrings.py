@@ -12,7 +12,9 @@ import nczchunk
 
 from conftest import DATA
 
-MODULES = ["nczchunk", *(f"nczchunk.{module.name}" for module in pkgutil.iter_modules(nczchunk.__path__))]
+# Beside Python's modules lies the library, which the interpreter takes for one.
+MODULES = ["nczchunk", *(f"nczchunk.{module.name}" for module in pkgutil.iter_modules(nczchunk.__path__)
+                         if module.name != "libnczchunk")]
 
 
 @pytest.fixture
