@@ -256,8 +256,7 @@ unsafe impl Flight for DelayedStorage {
             };
             (answer, name, Buffer::new(&mut *room))
         };
-        let begin =
-            if answer.from_end == 1 { ByteRange::BeforeEnd(answer.offset) } else { ByteRange::At(answer.offset) };
+        let begin = answer.begin();
         if let Some(status) = state.failing.get(name) {
             answer.status = *status as isize;
         } else if let Some((len, version)) = self.memory.read_version(name, begin, &mut buffer)? {

@@ -31,10 +31,8 @@ pub(crate) fn open(storage: &Storage, name: &str) -> Result<Metadata> {
     let mut metadata = v2_of_values(&array, attributes.as_ref(), storage.codecs())?;
     metadata.attributes_error = error;
     metadata.check_codecs(storage.codecs())?;
-    if !metadata.is_nczarr {
-        // netCDF-C has named its chunks by `.` wherever its metadata do not name another separator.
-        separator::check(storage, name, &array, metadata.shape.len())?;
-    } else {
+    separator::check(storage, name, &array, metadata.shape.len())?;
+    if metadata.is_nczarr {
         mark_unlimited(&mut metadata, storage, name)?;
     }
     Ok(metadata)

@@ -16,7 +16,6 @@ use super::service::{Service, within};
 use crate::alloc;
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
-use crate::object::byte_range::ByteRange;
 use crate::object::flight::ObjectRequest;
 use crate::store::NOT_IN_FLIGHT;
 
@@ -129,9 +128,8 @@ pub(super) unsafe fn start(
     // SAFETY: the request is valid, and nobody else uses it before the end of this function. The buffer is used by
     // nobody else until the read has been given back.
     let (begin, room) = unsafe {
-        let ObjectRequest { offset, from_end, buffer, size, .. } = *request;
-        let begin = if from_end == 1 { ByteRange::BeforeEnd(offset) } else { ByteRange::At(offset) };
-        (begin, Room::new(buffer.cast(), size))
+        let ObjectRequest { buffer, size, .. } = *request;
+        ((*request).begin(), Room::new(buffer.cast(), size))
     };
     let what = async move {
         let mut room = room;

@@ -484,9 +484,9 @@ unsafe impl<O: ObjectStore> Flight for Zip<O> {
     unsafe fn start(&self, outer: *mut ObjectRequest) -> Result<bool> {
         // SAFETY: the request and its name are valid until it is given back.
         let (name, begin, room) = unsafe {
-            let ObjectRequest { name, offset, from_end, buffer, size, .. } = *outer;
-            let begin = if from_end == 1 { ByteRange::BeforeEnd(offset) } else { ByteRange::At(offset) };
-            (CStr::from_ptr(name).to_str().map_err(|_| ErrorKind::Internal)?, begin, (buffer.cast(), size))
+            let ObjectRequest { name, buffer, size, .. } = *outer;
+            let name = CStr::from_ptr(name).to_str().map_err(|_| ErrorKind::Internal)?;
+            (name, (*outer).begin(), (buffer.cast(), size))
         };
         check_name(name)?;
         let Some((entry, record)) = self.index.find(name)? else { return Ok(false) };
