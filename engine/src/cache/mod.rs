@@ -172,13 +172,14 @@ impl Part {
     }
 
     /// Looks for bytes of a chunk, which has `size` bytes in all. If they are not there, they are to be fetched, if
-    /// `keep` asks for it and there is room.
+    /// `keep` asks for it and there is room; all of the chunk if `to_end` says so, or what has been read lately does.
     pub(crate) fn find(
         &self,
         chunk: &[isize],
         needed: &Range<usize>,
         size: usize,
         mut keep: bool,
+        to_end: impl FnOnce() -> Result<bool>,
         turn: Turn,
     ) -> Result<Found<'_>> {
         let transfer = turn.transfer;
@@ -236,13 +237,12 @@ impl Part {
                 (memory, true)
             }
             _ => {
-                // Nearly to its end counts: then hardly a page of a place stays unused.
-                let to_end = needed.end >= size - size / 8;
+                let to_end = to_end()?;
                 let Some(memory) = table.make_room(size, inner.limit, transfer, to_end) else {
                     return Ok(Found::Nothing);
                 };
                 table.add(&key, size, transfer)?;
-                (memory, table.wants_whole)
+                (memory, table.wants_whole || to_end)
             }
         };
         let block = Some(Block::new(memory));
@@ -268,7 +268,9 @@ impl Part {
 
     /// Keeps a whole chunk that has been read, if there is room.
     pub(crate) fn keep(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
-        if let Found::Load { mut loading, .. } = self.find(chunk, &(0..bytes.len()), bytes.len(), true, turn)? {
+        if let Found::Load { mut loading, .. } =
+            self.find(chunk, &(0..bytes.len()), bytes.len(), true, || Ok(true), turn)?
+        {
             let room = loading.room(bytes.len())?;
             for (to, from) in room.iter_mut().zip(bytes) {
                 to.write(*from);

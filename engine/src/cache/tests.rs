@@ -5,7 +5,7 @@ const SIZE: usize = 100;
 
 /// Looks for a chunk of 100 bytes, and fetches what is needed; tells whether it had to be fetched.
 fn use_chunk(part: &Part, chunk: isize, needed: Range<usize>, turn: Turn) -> bool {
-    match part.find(&[chunk], &needed, SIZE, true, turn).unwrap() {
+    match part.find(&[chunk], &needed, SIZE, true, || Ok(false), turn).unwrap() {
         Found::Ready(entry) => {
             assert_eq!(entry.bytes()[needed.start], chunk as u8);
             false
@@ -88,7 +88,9 @@ fn chunks_are_fetched_to_their_end_when_more_of_the_last_ones_was_needed() {
 fn what_is_in_use_stays_when_the_cache_drops_it() {
     let part = Cache::new(SIZE).unwrap().part();
     fetched(&part, 1..2);
-    let Found::Ready(entry) = part.find(&[1], &(0..SIZE), SIZE, true, part.begin()).unwrap() else { panic!() };
+    let Found::Ready(entry) = part.find(&[1], &(0..SIZE), SIZE, true, || Ok(false), part.begin()).unwrap() else {
+        panic!()
+    };
     fetched(&part, 2..3);
     assert_eq!(entry.bytes(), [1; SIZE]);
 }
@@ -130,7 +132,9 @@ fn what_is_written_is_not_found_as_it_was_read() {
     written(&part, 5);
     assert!(kept(&part, 5, SIZE).is_none());
     // What is being read while it is written to may be the old chunk, and is not kept.
-    let Found::Load { loading, .. } = part.find(&[6], &(0..0), SIZE, true, part.begin()).unwrap() else { panic!() };
+    let Found::Load { loading, .. } = part.find(&[6], &(0..0), SIZE, true, || Ok(false), part.begin()).unwrap() else {
+        panic!()
+    };
     written(&part, 6);
     // SAFETY: no byte is said to be written.
     unsafe { loading.finish(0, 0..0) }.unwrap();
@@ -206,7 +210,7 @@ fn chunks_of_another_size_are_other_chunks() {
     for _ in 0..2 {
         for size in [SIZE, 5 * SIZE, 20 * SIZE] {
             assert!(kept(&part, 1, size).is_none());
-            match part.find(&[1], &(0..size), size, true, part.begin()).unwrap() {
+            match part.find(&[1], &(0..size), size, true, || Ok(false), part.begin()).unwrap() {
                 Found::Ready(_) => panic!("this is a chunk of another size"),
                 Found::Load { mut loading, .. } => {
                     loading.room(size).unwrap().fill(MaybeUninit::new(1));
@@ -240,7 +244,9 @@ fn many_threads_fetch_a_chunk_once() {
 #[test]
 fn a_chunk_that_could_not_be_fetched_is_left_to_the_next() {
     let part = Cache::new(SIZE).unwrap().part();
-    let Found::Load { loading, .. } = part.find(&[1], &(0..9), SIZE, true, part.begin()).unwrap() else { panic!() };
+    let Found::Load { loading, .. } = part.find(&[1], &(0..9), SIZE, true, || Ok(false), part.begin()).unwrap() else {
+        panic!()
+    };
     drop(loading);
     assert_eq!((part.cache.statistics().chunks, fetched(&part, 1..2)), (0, 1));
 }
@@ -252,7 +258,9 @@ fn what_is_ready_is_found_without_waiting_for_what_is_not() {
     fetched(&part, 1..2);
     let turn = part.begin();
     assert_eq!(part.ready(&[1], &(5..9), SIZE, turn).unwrap().unwrap().bytes()[5], 1);
-    let Found::Load { loading, .. } = part.find(&[2], &(0..9), SIZE, true, turn).unwrap() else { panic!() };
+    let Found::Load { loading, .. } = part.find(&[2], &(0..9), SIZE, true, || Ok(false), turn).unwrap() else {
+        panic!()
+    };
     assert!(
         part.ready(&[2], &(0..9), SIZE, turn).unwrap().is_none()
             && part.ready(&[3], &(0..9), SIZE, turn).unwrap().is_none()
@@ -267,7 +275,7 @@ fn what_is_ready_is_found_without_waiting_for_what_is_not() {
 /// Fills what is needed of a chunk of a mebibyte with a value; tells whether that had to be done.
 fn use_large_chunk(part: &Part, chunk: isize, needed: Range<usize>) -> bool {
     const SIZE: usize = 1 << 20;
-    let entry = match part.find(&[chunk], &needed, SIZE, true, part.begin()).unwrap() {
+    let entry = match part.find(&[chunk], &needed, SIZE, true, || Ok(false), part.begin()).unwrap() {
         Found::Ready(entry) => return entry.bytes()[needed].iter().any(|&byte| byte != chunk as u8),
         Found::Load { mut loading, all } => {
             let filled = if all { SIZE } else { needed.end };
@@ -299,7 +307,9 @@ fn chunks_of_which_more_is_needed_are_kept_in_slabs() {
     assert!((8..40).all(|chunk| !use_large_chunk(&part, chunk, 0..1 << 20)));
     assert_eq!((num_slabs(&cache), cache.statistics().bytes), (slabs_of(32), 32 << 20));
     // What is in use keeps its slab, and the others go with the store.
-    let Found::Ready(entry) = part.find(&[39], &(0..10), 1 << 20, true, part.begin()).unwrap() else { panic!() };
+    let Found::Ready(entry) = part.find(&[39], &(0..10), 1 << 20, true, || Ok(false), part.begin()).unwrap() else {
+        panic!()
+    };
     drop(part);
     assert_eq!(num_slabs(&cache), slabs_of(1));
     assert!(entry.bytes().iter().all(|&byte| byte == 39));
@@ -350,7 +360,7 @@ fn a_place_in_a_slab_serves_the_whole_chunk() {
     // A chunk of another store takes the place of a dropped one and has only its beginning decoded.
     let other = cache.part();
     let turn = other.begin();
-    let find = |needed: Range<usize>| match other.find(&[7], &needed, 1 << 20, true, turn).unwrap() {
+    let find = |needed: Range<usize>| match other.find(&[7], &needed, 1 << 20, true, || Ok(false), turn).unwrap() {
         Found::Load { loading, .. } => loading,
         _ => panic!("it is not there"),
     };
@@ -371,10 +381,14 @@ fn a_place_in_a_slab_serves_the_whole_chunk() {
 #[test]
 fn a_chunk_that_was_passed_is_fetched_to_its_end_the_next_time() {
     let part = Cache::new(1000).unwrap().part();
-    let Found::Load { loading, all } = part.find(&[1], &(0..5), 100, true, part.begin()).unwrap() else { panic!() };
+    let Found::Load { loading, all } = part.find(&[1], &(0..5), 100, true, || Ok(false), part.begin()).unwrap() else {
+        panic!()
+    };
     assert!(!all);
     loading.pass().unwrap();
-    let Found::Load { loading, all } = part.find(&[1], &(0..5), 100, true, part.begin()).unwrap() else { panic!() };
+    let Found::Load { loading, all } = part.find(&[1], &(0..5), 100, true, || Ok(false), part.begin()).unwrap() else {
+        panic!()
+    };
     assert!(all);
     drop(loading);
     assert_eq!(part.cache.statistics().hits, 0);

@@ -141,7 +141,9 @@ impl<'a> Reading<'a> {
                 keep = chunk_bytes <= most;
             }
             keep &= store.check_room(chunk_bytes).is_ok();
-            match cache.find(piece.indices, &piece.needed(), chunk_bytes, keep, turn)? {
+            // A request takes longer than decoding the rest.
+            let to_end = || Ok(store.with_latency().is_some() || store.decodes_most(chunk_bytes, &piece.needed())?);
+            match cache.find(piece.indices, &piece.needed(), chunk_bytes, keep, to_end, turn)? {
                 Found::Ready(entry) => return self.mover.read_chunk(piece, entry.bytes(), 0, out),
                 Found::Load { loading: begun, all } => loading = Some((begun, all)),
                 Found::Nothing => {}
@@ -150,8 +152,6 @@ impl<'a> Reading<'a> {
         let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
         let (request, needed) = (self.mover.request(piece), piece.needed());
         if let Some((mut loading, all)) = loading {
-            // A request takes longer than decoding the rest.
-            let all = all || store.with_latency().is_some() || store.decodes_most(chunk_bytes, &needed)?;
             let needed = if all { 0..chunk_bytes } else { needed };
             let mut buffer = Buffer::new(loading.room(chunk_bytes)?);
             let fetched = get(store, &request, stored, needed.clone(), &mut buffer, encoded)?;

@@ -27,7 +27,7 @@ const SIZE: usize = 8;
 /// Looks for the first bytes of a chunk, and fetches them if they are not there, with the value that `get` tells then.
 /// Tells whether it had to; no entry if there is no room.
 fn look_for(part: &Part, chunk: isize, needed: usize, get: impl FnOnce() -> u8) -> (Option<Entry>, bool) {
-    match part.find(&[chunk], &(0..needed), SIZE, true, part.begin()).unwrap() {
+    match part.find(&[chunk], &(0..needed), SIZE, true, || Ok(false), part.begin()).unwrap() {
         Found::Ready(entry) => (Some(entry), false),
         Found::Load { mut loading, all } => {
             let needed = if all { SIZE } else { needed };
@@ -87,7 +87,7 @@ fn the_next_tries() {
     let (cache, part) = new(10 * SIZE);
     together(2, &cache, &part, |_, part, number| {
         if number == 0 {
-            drop(part.find(&[7], &(0..SIZE), SIZE, true, part.begin()).unwrap());
+            drop(part.find(&[7], &(0..SIZE), SIZE, true, || Ok(false), part.begin()).unwrap());
         } else {
             assert_eq!(look_for(part, 7, SIZE, || 7).0.unwrap().bytes(), [7; SIZE]);
         }
@@ -128,7 +128,7 @@ fn chunks_of_several_sizes() {
     let (cache, part) = new(3 * SIZE);
     together(2, &cache, &part, |_, part, number| {
         for size in [SIZE, [2, 4][usize::from(number)] * SIZE] {
-            match part.find(&[7], &(0..size), size, true, part.begin()).unwrap() {
+            match part.find(&[7], &(0..size), size, true, || Ok(false), part.begin()).unwrap() {
                 Found::Ready(entry) => assert_eq!(entry.bytes().len(), size),
                 Found::Load { mut loading, .. } => {
                     loading.room(size).unwrap().fill(MaybeUninit::new(1));
