@@ -414,7 +414,7 @@ fn words_are_swapped_in_place() {
     swap_in_place(&mut without_words, 0);
     assert_eq!(without_words, [1, 2, 3]);
     for word in [1, 2, 3, 4, 8, 16] {
-        for len in (0..100).chain([1000, 1003]) {
+        for len in (0..100).step_by(if cfg!(miri) { 33 } else { 1 }).chain([1000, 1003]) {
             let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
             let swapped = |i: usize| if i / word < len / word { i / word * word + word - 1 - i % word } else { i };
             let expected: Vec<u8> = (0..len).map(|i| bytes[swapped(i)]).collect();

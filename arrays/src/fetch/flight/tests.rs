@@ -315,7 +315,7 @@ fn a_wait_that_fails_ends_the_read() {
 #[test]
 fn a_read_that_is_ended_leaves_nothing_behind() {
     for is_sharded in [false, true] {
-        for end_at in (0..16).step_by(if cfg!(miri) { 7 } else { 1 }) {
+        for end_at in if cfg!(miri) { 7..8 } else { 0..16 } {
             let (later, array) = made(is_sharded, false, |later| later.limits.requests = 3);
             let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
             let (asked, mut out) = (Cell::new(0), vec![0; 4 * ELEMENTS]);
