@@ -6,7 +6,7 @@ use crate::alloc;
 use crate::dataset::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{ByName, Member, Value};
-use crate::object::{Entry, Storage, check_name};
+use crate::object::{self, Entry, Storage, check_name};
 use crate::zarr::{self, Format};
 
 /// Lists a group of a storage; an empty name is the storage itself. The group comes first, then its members by name. If
@@ -116,7 +116,7 @@ pub(super) fn walk(
                 let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
                 // One request tells of all members what would take one for each.
-                let is_flying = believes && storage.flight().is_some();
+                let is_flying = believes && object::latency(&**storage).is_some();
                 let is_told = is_entered && is_flying && consolidated(storage, &name, recursive, &told, one)?;
                 if is_entered && !is_told && members.is_new(location)? && !members.add(storage, &name, is_linked)? {
                     let is_told = believes && !is_flying && consolidated(storage, &name, recursive, &told, one)?;

@@ -512,7 +512,7 @@ impl<L: Locate + 'static> ChunkReader for ObjectChunks<L> {
 
 impl<L: Locate> InFlight for ObjectChunks<L> {
     fn has_latency(&self) -> bool {
-        self.storage.flight().or(self.storage.routed_flight()).is_some()
+        object::latency(&*self.storage).is_some()
     }
 
     fn stores(&self) -> bool {

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use crate::alloc;
 use crate::error::Result;
-use crate::object::Storage;
+use crate::object::{self, Storage};
 
 /// Gaps of fewer bytes are always read.
 const NEAR: u64 = 4 << 10;
@@ -26,8 +26,7 @@ const WITHIN_CHUNK: usize = 64 << 10;
 
 /// The gap between parts of a chunk from which on they are ranges of their own.
 pub(super) fn gap_within_chunk(storage: &Storage) -> usize {
-    let flight = storage.flight().or(storage.routed_flight());
-    let is_bounded = flight.is_some_and(|flight| flight.limits().excess.is_some());
+    let is_bounded = object::latency(&**storage).is_some_and(|limits| limits.excess.is_some());
     if is_bounded { storage.gap().min(WITHIN_CHUNK) } else { storage.gap() }
 }
 

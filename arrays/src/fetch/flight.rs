@@ -741,10 +741,8 @@ impl Flight for ChunkFlight<'_, '_> {
                 // What could not be sent has ended.
                 if self.ended.is_empty() {
                     if let Some(chunks) = self.unmade.pop_front() {
-                        let (object_size, version) =
-                            chunks.parts.first().and_then(|part| part.range.state).unwrap_or((u64::MAX, None));
-                        let is_lasting = version.is_some();
-                        let answer = Answer { nbytes: chunks.len, object_size, version, is_lasting };
+                        let state = chunks.parts.first().and_then(|part| part.range.state).unwrap_or((u64::MAX, None));
+                        let answer = Answer::new(chunks.len, state);
                         self.arrive(Read::Chunks(chunks), Ok(Some(answer)));
                     } else if self.reads.len() > 0 {
                         let (read, answer) = self.reads.wait()?;

@@ -11,6 +11,7 @@
 //!   joined.rs    where the chunks of several arrays are that are one
 //!   pending.rs   chunks that have been asked for and are not given back yet
 //!   reads.rs     the reads of one transfer, at once or in flight
+//!   routed.rs    those of objects that are in other storages
 //!   flight.rs    chunks, many at a time
 //! ```
 
@@ -22,6 +23,7 @@ mod joined;
 mod locate;
 mod pending;
 mod reads;
+mod routed;
 
 pub(crate) use chunks::ObjectChunks;
 pub(crate) use joined::{InPart, InParts};

@@ -2,14 +2,13 @@
 //! the former its writes, too.
 #![allow(unsafe_code)]
 
-use std::collections::VecDeque;
-
 use super::pending::Read;
+use super::routed::Routed;
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
-use crate::object::{self, Answer, BYTES_TO_WRITE, ByteRange, Limits, RequestsInFlight, Route, Storage};
+use crate::object::{self, Answer, BYTES_TO_WRITE, ByteRange, Limits, RequestsInFlight, Storage};
 use crate::open_object::{Found, NamedObject, Opening};
 use crate::shared::Shared;
 use crate::store::Sharing;
@@ -27,31 +26,22 @@ pub(super) enum Reads<'s, 'f> {
 impl<'s, 'f> Reads<'s, 'f> {
     /// Of a storage, and how much may be in flight.
     pub(super) fn new(storage: &'f Storage, sharing: &'s Sharing<'f>) -> (Self, Limits) {
-        match storage.flight() {
-            Some(flight) => {
-                let mut limits = flight.limits();
-                if sharing.access == Access::Write {
-                    limits.bytes.get_or_insert(BYTES_TO_WRITE);
-                }
-                if sharing.bytes < limits.bytes.unwrap_or(usize::MAX) {
-                    limits.bytes = Some(sharing.bytes);
-                    limits.largest = limits.largest.min(sharing.bytes / sharing.of.max(1));
-                }
-                let limits = limits.shared(sharing.of);
-                (Reads::DelayedStorage(RequestsInFlight::new(flight, storage.flight_prefix())), limits)
-            }
-            None if storage.routed_flight().is_some() => {
-                let limits = storage.routed_flight().map_or(Limits::default(), |flight| flight.limits());
-                (
-                    Reads::Routed(Routed { storage, flights: Vec::new(), ended: VecDeque::new() }),
-                    limits.shared(sharing.of),
-                )
-            }
-            None => {
-                let limits = Limits { requests: 1, bytes: None, largest: LARGEST, excess: None };
-                (Reads::AtOnce(AtOnce { storage, opened: None, ended: None, sharing }), limits)
-            }
+        let Some(mut limits) = object::latency(&**storage) else {
+            let limits = Limits { requests: 1, bytes: None, largest: LARGEST, excess: None };
+            return (Reads::AtOnce(AtOnce { storage, opened: None, ended: None, sharing }), limits);
+        };
+        if sharing.access == Access::Write {
+            limits.bytes.get_or_insert(BYTES_TO_WRITE);
         }
+        if sharing.bytes < limits.bytes.unwrap_or(usize::MAX) {
+            limits.bytes = Some(sharing.bytes);
+            limits.largest = limits.largest.min(sharing.bytes / sharing.of.max(1));
+        }
+        let reads = match storage.flight() {
+            Some(flight) => Reads::DelayedStorage(RequestsInFlight::new(flight, storage.flight_prefix())),
+            None => Reads::Routed(Routed::new(storage)),
+        };
+        (reads, limits.shared(sharing.of))
     }
 
     /// Whether each read is made before the next is started.
@@ -133,164 +123,11 @@ impl<'s, 'f> Reads<'s, 'f> {
     }
 
     /// See [`RequestsInFlight::cancel_if`].
-    pub(super) fn cancel_if(&mut self, mut is_over: impl FnMut(&mut Read) -> bool) {
+    pub(super) fn cancel_if(&mut self, is_over: impl FnMut(&mut Read) -> bool) {
         match self {
             Reads::DelayedStorage(requests_in_flight) => requests_in_flight.cancel_if(is_over),
-            Reads::Routed(reads) => {
-                reads.flights.iter_mut().for_each(|(_, flight)| flight.cancel_if(|part| is_over(&mut part.read)));
-            }
+            Reads::Routed(reads) => reads.cancel_if(is_over),
             Reads::AtOnce(_) => {}
-        }
-    }
-}
-
-/// Reads of objects that are parts of others in several storages: in flight in those that answer later.
-pub(super) struct Routed<'f> {
-    storage: &'f Storage,
-    /// The requests in flight of each, by the address of who answers them.
-    flights: Vec<(*const (), RequestsInFlight<'f, PartRead>)>,
-    /// What was read at once.
-    ended: VecDeque<(Read, Result<Option<Answer>>)>,
-}
-
-/// What a read of a part of an object is for.
-struct PartRead {
-    read: Read,
-    part: Part,
-}
-
-/// A part of an object that is read.
-struct Part {
-    /// How many bytes the part has, if it is not all of the object, and how many of them are read.
-    len: Option<u64>,
-    due: usize,
-    /// The object's name, if it has to be there.
-    name: Option<String>,
-}
-
-impl Part {
-    /// What an answer of the object says of the part.
-    fn answer(self, answer: Option<Answer>) -> Result<Option<Answer>> {
-        match (answer, self.len, self.name) {
-            (None, _, Some(name)) => Err(object::nowhere(&name)),
-            (Some(answer), Some(len), name) => match answer.nbytes == self.due {
-                true => Ok(Some(Answer { object_size: len, ..answer })),
-                false => Err(Error::from(ErrorKind::Truncated).in_object(name.as_deref().unwrap_or_default())),
-            },
-            (answer, ..) => Ok(answer),
-        }
-    }
-}
-
-impl<'f> Routed<'f> {
-    fn len(&self) -> usize {
-        self.ended.len() + self.flights.iter().map(|(_, flight)| flight.len()).sum::<usize>()
-    }
-
-    /// See [`RequestsInFlight::start`].
-    ///
-    /// # Safety
-    /// Nobody else uses the memory until `wait` gives back what it is for, or this is dropped.
-    unsafe fn start(
-        &mut self,
-        read: Read,
-        name: &str,
-        begin: ByteRange,
-        room: (*mut u8, usize),
-    ) -> Result<Option<Read>, (Read, Error)> {
-        let Route { store, name, part, is_due } = match self.route(name) {
-            Ok(route) => route,
-            Err(error) => return Err((read, error)),
-        };
-        let (mut begin, (memory, mut size)) = (begin, room);
-        if let Some((first, len)) = part {
-            let offset = begin.offset(len);
-            size = usize::try_from(len - offset).unwrap_or(usize::MAX).min(size);
-            match first.checked_add(offset) {
-                Some(at) => begin = ByteRange::At(at),
-                None => return Err((read, Error::from(ErrorKind::Truncated).in_object(name))),
-            }
-        }
-        let of_name = match is_due.then(|| alloc::text(&name)).transpose() {
-            Ok(name) => name,
-            Err(failed) => return Err((read, failed.into())),
-        };
-        let part = Part { len: part.map(|(_, len)| len), due: size, name: of_name };
-        if self.ended.try_reserve(1).is_err() {
-            return Err((read, ErrorKind::OutOfMemory.into()));
-        }
-        if let (0, Some(object_size)) = (size, part.len) {
-            let answer = Answer { nbytes: 0, object_size, version: None, is_lasting: false };
-            self.ended.push_back((read, Ok(Some(answer))));
-            return Ok(None);
-        }
-        let Some(flight) = store.flight() else {
-            // SAFETY: there is room for so many bytes, and nobody else uses it.
-            let room = unsafe { alloc::room_at(memory, size) };
-            let mut buffer = Buffer::new(room);
-            let answer = store.read_version(&name, begin, &mut buffer).and_then(|found| {
-                let nbytes = buffer.filled().len();
-                let answer = |(object_size, version)| Answer { nbytes, object_size, version, is_lasting: false };
-                part.answer(found.map(answer))
-            });
-            return match answer {
-                Ok(None) => Ok(Some(read)),
-                Err(error) => Err((read, error)),
-                answer => {
-                    self.ended.push_back((read, answer));
-                    Ok(None)
-                }
-            };
-        };
-        let address = std::ptr::from_ref(flight).cast::<()>();
-        let number = match self.flights.iter().position(|(other, _)| *other == address) {
-            Some(number) => number,
-            None => {
-                let requests = RequestsInFlight::new(flight, store.flight_prefix());
-                if self.flights.try_reserve(1).is_err() {
-                    return Err((read, ErrorKind::OutOfMemory.into()));
-                }
-                self.flights.push((address, requests));
-                self.flights.len() - 1
-            }
-        };
-        let requests = &mut self.flights[number].1;
-        // SAFETY: the caller's promise is the same, and there is room for no fewer bytes.
-        match unsafe { requests.start(PartRead { read, part }, &name, begin, (memory, size)) } {
-            Ok(None) => Ok(None),
-            Ok(Some(PartRead { read, part })) => match part.answer(None) {
-                Ok(_) => Ok(Some(read)),
-                Err(error) => Err((read, error)),
-            },
-            Err((PartRead { read, .. }, error)) => Err((read, error)),
-        }
-    }
-
-    /// Where an object is in the end.
-    fn route(&self, name: &str) -> Result<Route<'f>> {
-        let storage: &'f Storage = self.storage;
-        let mut whole = Route { store: &**storage, name: alloc::text(name)?, part: None, is_due: false };
-        while let Some(route) = whole.store.route(&whole.name)? {
-            if whole.part.is_some() && route.part.is_some() {
-                return Err(ErrorKind::Internal.into());
-            }
-            whole = Route { part: whole.part.or(route.part), is_due: whole.is_due || route.is_due, ..route };
-        }
-        Ok(whole)
-    }
-
-    fn wait(&mut self) -> Result<(Read, Result<Option<Answer>>)> {
-        if let Some(ended) = self.ended.pop_front() {
-            return Ok(ended);
-        }
-        let next = self.flights.iter_mut().map(|(_, flight)| flight).find(|flight| flight.len() > 0);
-        match next.ok_or(ErrorKind::Internal)?.wait() {
-            Ok((PartRead { read, part }, answer)) => Ok((read, answer.and_then(|answer| part.answer(answer)))),
-            Err(error) => {
-                // None of any is in flight any more then.
-                self.flights.clear();
-                Err(error)
-            }
         }
     }
 }
@@ -319,7 +156,7 @@ impl AtOnce<'_, '_> {
                         return Ok(None);
                     };
                     let nbytes = read_of(object_size, begin, buffer).map_err(|error| error.in_object(name))?;
-                    return Ok(Some(Answer { nbytes, object_size, version, is_lasting: version.is_some() }));
+                    return Ok(Some(Answer::new(nbytes, (object_size, version))));
                 }
             };
         }

@@ -7,11 +7,11 @@
 //! ```
 #![allow(unsafe_code)]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::ThreadId;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Thread, ThreadId};
 
 use super::byte_range::ByteRange;
 use super::flight::{Answer, Flight, Limits, ObjectRequest};
@@ -21,10 +21,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lock::Lock;
 use crate::open_object::ObjectState;
 use crate::shared::Shared;
+use crate::status::{ENOOBJECT, NOERR};
+
+pub(super) const FORKED: ErrorKind = ErrorKind::Argument(
+    "a forked process cannot use storages that answer later, such as those at URLs, if its parent has used them; fork \
+     earlier, or start a new program",
+);
 
 /// A storage that answers later: what [`AsyncRequests`] needs to keep requests of it in flight.
 ///
 /// Each request is answered once, by the thread that starts it or by any other. A request that is dropped has failed.
+/// That an object is absent, or that a request fails, may be answered before `start_read` or `start_write` returns.
 /// One that is neither answered nor dropped is waited for without end, as a server would be that never answers. No
 /// thread of the library's is started for any of this.
 pub trait AsyncStore: Send + Sync {
@@ -35,6 +42,18 @@ pub trait AsyncStore: Send + Sync {
 
     /// Starts a read of an object.
     fn start_read(&self, read: ReadRequest);
+
+    /// Called by a thread that waits, and of whose requests none has been answered, until one is. By default the thread
+    /// sleeps until another one answers. A storage whose requests go on only as long as somebody sees to them, such as
+    /// one with a loop of events that is run by whoever waits, does so here.
+    ///
+    /// # Errors
+    /// Any error: then none of this thread's requests is needed any more, and the call returns once they have been
+    /// answered or dropped.
+    fn wait(&self) -> Result<()> {
+        thread::park();
+        Ok(())
+    }
 
     /// Whether writes may be in flight, too.
     fn writes(&self) -> bool {
@@ -69,9 +88,9 @@ pub struct WriteRequest(Pending);
 /// A request that is not answered yet. Its memory is this value's until then.
 struct Pending {
     request: *mut ObjectRequest,
-    thread: ThreadId,
+    thread: Thread,
     queue: Shared<Queue>,
-    is_cancelled: Shared<AtomicBool>,
+    cancel: Shared<Cancel>,
     outcome: Option<Result<Option<Answer>>>,
 }
 
@@ -81,19 +100,23 @@ unsafe impl Send for Pending {}
 // SAFETY: what is shared is only read.
 unsafe impl Sync for Pending {}
 
-/// The requests of all threads.
-struct Queue(Lock<Ended>);
-
+/// Whether a request has been cancelled, and what is done then.
 #[derive(Default)]
-struct Ended {
-    /// Those that have ended, and whose they are.
-    requests: Vec<(ThreadId, *mut ObjectRequest)>,
-    /// How many there are besides, for each of which there is room.
-    in_flight: usize,
+struct Cancel(Mutex<(bool, Option<Then>)>);
+
+type Then = Box<dyn FnOnce() + Send>;
+
+/// The requests of all threads that have not been given back, those that have ended in the order in which they did.
+struct Queue(Lock<Vec<Entry>>);
+
+struct Entry {
+    thread: ThreadId,
+    request: *mut ObjectRequest,
+    has_ended: bool,
 }
 
-// SAFETY: the pointers are only used by the threads that started the requests, and by others under the lock.
-unsafe impl Send for Ended {}
+// SAFETY: the pointer is only used by the thread that started the request, and by others under the lock.
+unsafe impl Send for Entry {}
 
 impl ReadRequest {
     /// The object's name.
@@ -114,7 +137,25 @@ impl ReadRequest {
 
     /// Whether nobody needs the answer any more. The request is answered or dropped all the same.
     pub fn is_cancelled(&self) -> bool {
-        self.pending.is_cancelled.load(Ordering::Relaxed)
+        self.pending.cancel.with(|is_cancelled, _| *is_cancelled)
+    }
+
+    /// Has `then` called as soon as nobody needs the answer any more, in the thread that says so, or at once if that is
+    /// so already. It is not called once the request has been answered or dropped, unless that happens meanwhile.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn on_cancel(&mut self, then: impl FnOnce() + Send + 'static) -> Result<()> {
+        let then: Then = alloc::try_box(then)?;
+        let now = self.pending.cancel.with(|is_cancelled, kept| match is_cancelled {
+            true => Some(then),
+            false => {
+                *kept = Some(then);
+                None
+            }
+        });
+        now.into_iter().for_each(|then| then());
+        Ok(())
     }
 
     /// Adds bytes to those that were read before: `read` puts them into the buffer, which has room for
@@ -136,11 +177,7 @@ impl ReadRequest {
     /// that changes whenever the bytes change. `None` stands for an object that does not exist.
     pub fn answer(mut self, found: Result<Option<ObjectState>>) {
         let nbytes = self.filled;
-        let answer = |(object_size, version): ObjectState| {
-            let is_lasting = version.is_some();
-            Answer { nbytes, object_size, version, is_lasting }
-        };
-        self.pending.outcome = Some(found.map(|found| found.map(answer)));
+        self.pending.outcome = Some(found.map(|found| found.map(|state| Answer::new(nbytes, state))));
     }
 }
 
@@ -162,8 +199,14 @@ impl WriteRequest {
 
     /// Answers the request: the object has been written, or is what it was.
     pub fn answer(mut self, result: Result<()>) {
-        let written = Answer { nbytes: 0, object_size: 0, version: None, is_lasting: false };
-        self.0.outcome = Some(result.map(|()| Some(written)));
+        self.0.outcome = Some(result.map(|()| Some(Answer::new(0, (0, None)))));
+    }
+}
+
+impl Cancel {
+    fn with<T>(&self, what: impl FnOnce(&mut bool, &mut Option<Then>) -> T) -> T {
+        let (is_cancelled, then) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        what(is_cancelled, then)
     }
 }
 
@@ -184,18 +227,15 @@ impl Drop for Pending {
         let unanswered = || Err(ErrorKind::Network("the storage did not answer the request").into());
         let outcome = self.outcome.take().unwrap_or_else(unanswered);
         // In a child that was forked the request may not be there any more.
-        let Some(mut ended) = self.queue.0.lock() else { return };
-        // SAFETY: the request is in flight until it is among those that have ended, which takes the lock. Its handle is
-        // the box that `begin` has made, which is taken back once.
-        unsafe {
-            drop(Box::from_raw((*self.request).handle.cast::<Shared<AtomicBool>>()));
-            (*self.request).set_outcome(outcome);
+        let Some(mut requests) = self.queue.0.lock() else { return };
+        // SAFETY: the request is in flight until it is said to have ended, which takes the lock.
+        unsafe { (*self.request).set_outcome(outcome) };
+        if let Some(at) = requests.iter().rposition(|entry| entry.request == self.request) {
+            requests[at..].rotate_left(1);
+            requests.last_mut().into_iter().for_each(|entry| entry.has_ended = true);
         }
-        ended.in_flight -= 1;
-        // There is room.
-        ended.requests.push((self.thread, self.request));
-        drop(ended);
-        self.queue.0.notify();
+        drop(requests);
+        self.thread.unpark();
     }
 }
 
@@ -205,7 +245,7 @@ impl<S: AsyncStore> AsyncRequests<S> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(store: S) -> Result<Self> {
-        Ok(AsyncRequests { store, queue: Shared::new(Queue(Lock::new(Ended::default())))? })
+        Ok(AsyncRequests { store, queue: Shared::new(Queue(Lock::new(Vec::new())))? })
     }
 
     /// The storage.
@@ -213,35 +253,63 @@ impl<S: AsyncStore> AsyncRequests<S> {
         &self.store
     }
 
-    /// Has the storage start a request.
+    #[cfg(test)]
+    pub(super) fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// Has the storage start a request; `false` if it is a read of an object that is absent by what is known already.
     ///
     /// # Errors
-    /// `OutOfMemory`, and `Internal` in a child that was forked; then it has not begun.
+    /// `OutOfMemory`, `Argument` in a child that was forked, and what the storage answers at once; then it has not
+    /// begun.
     ///
     /// # Safety
     /// That of [`Flight::start`].
-    unsafe fn begin(&self, request: *mut ObjectRequest, start: impl FnOnce(Pending)) -> Result<()> {
-        let is_cancelled = Shared::new(AtomicBool::new(false))?;
-        let handle = alloc::try_box(is_cancelled.clone())?;
-        let mut ended = self.queue.0.lock().ok_or(ErrorKind::Internal)?;
-        let num_in_flight = ended.in_flight + 1;
-        ended.requests.try_reserve(num_in_flight).map_err(|_| ErrorKind::OutOfMemory)?;
-        ended.in_flight = num_in_flight;
-        drop(ended);
+    unsafe fn begin(&self, request: *mut ObjectRequest, start: impl FnOnce(Pending)) -> Result<bool> {
+        let cancel = Shared::new(Cancel::default())?;
+        let (thread, queue) = (thread::current(), self.queue.clone());
+        let entry = Entry { thread: thread.id(), request, has_ended: false };
+        alloc::push(&mut *self.queue.0.lock().ok_or(FORKED)?, entry)?;
         // SAFETY: the request is the caller's, who does not use it until it is given back.
-        unsafe { (*request).handle = Box::into_raw(handle).cast() };
-        let (thread, queue) = (std::thread::current().id(), self.queue.clone());
-        let pending = Pending { request, thread, queue, is_cancelled, outcome: None };
+        unsafe { (*request).handle = (&raw const *cancel).cast_mut().cast() };
+        let pending = Pending { request, thread, queue, cancel, outcome: None };
         // If the storage panics, the request has failed, unless it keeps it.
         let _ = catch_unwind(AssertUnwindSafe(|| start(pending)));
-        Ok(())
+        let mut requests = self.queue.0.lock().ok_or(FORKED)?;
+        let at = requests.iter().rposition(|entry| entry.request == request && entry.has_ended);
+        // SAFETY: the request has ended, and is this thread's.
+        let Some((at, status)) = at.map(|at| (at, unsafe { (*request).status } as c_int)) else { return Ok(true) };
+        if status == NOERR {
+            return Ok(true);
+        }
+        requests.remove(at);
+        // SAFETY: it has ended, and its error is taken once.
+        match unsafe { ObjectRequest::take_error(request) } {
+            Some(error) => Err(error),
+            None if status == ENOOBJECT => Ok(false),
+            None => Err(ErrorKind::Callback(status).into()),
+        }
+    }
+
+    /// Takes a request of a thread's that has ended; `None` if others are in flight.
+    ///
+    /// # Errors
+    /// `Argument` in a child that was forked; `Internal` if none is in flight.
+    fn take(&self, this: ThreadId) -> Result<Option<*mut ObjectRequest>> {
+        let mut requests = self.queue.0.lock().ok_or(FORKED)?;
+        match requests.iter().position(|entry| entry.thread == this && entry.has_ended) {
+            Some(at) => Ok(Some(requests.remove(at).request)),
+            None if requests.iter().any(|entry| entry.thread == this) => Ok(None),
+            None => Err(ErrorKind::Internal.into()),
+        }
     }
 }
 
 // SAFETY: only a `Pending` touches a request and its buffer, of which there is one for each, and it does so no more
 // once the request is among those that have ended; `wait` takes it from there. Of the buffer of a read `fill` says how
-// many bytes have been written; that of a write is lent to be read. `wait` fails in a child that was forked only, where
-// `fill` and the end of a `Pending` touch nothing.
+// many bytes have been written; that of a write is lent to be read. `wait` fails when no request of the thread's is
+// left, or in a child that was forked, where `fill` and the end of a `Pending` touch nothing.
 unsafe impl<S: AsyncStore> Flight for AsyncRequests<S> {
     fn limits(&self) -> Limits {
         self.store.limits()
@@ -251,8 +319,7 @@ unsafe impl<S: AsyncStore> Flight for AsyncRequests<S> {
         // SAFETY: the request is the caller's until this function passes it on.
         let begin = unsafe { (*request).begin() };
         // SAFETY: the caller's promise.
-        unsafe { self.begin(request, |pending| self.store.start_read(ReadRequest { begin, filled: 0, pending })) }?;
-        Ok(true)
+        unsafe { self.begin(request, |pending| self.store.start_read(ReadRequest { begin, filled: 0, pending })) }
     }
 
     fn writes(&self) -> bool {
@@ -261,27 +328,40 @@ unsafe impl<S: AsyncStore> Flight for AsyncRequests<S> {
 
     unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.begin(request, |pending| self.store.start_write(WriteRequest(pending))) }
+        unsafe { self.begin(request, |pending| self.store.start_write(WriteRequest(pending))) }.map(drop)
     }
 
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        let mut ended = self.queue.0.lock().ok_or(ErrorKind::Internal)?;
-        let this = std::thread::current().id();
+        let this = thread::current().id();
+        let mut failed = None;
         loop {
-            if let Some(at) = ended.requests.iter().position(|(thread, _)| *thread == this) {
-                return Ok(ended.requests.remove(at).1);
+            match (self.take(this), &mut failed) {
+                (Ok(Some(request)), None) => return Ok(request),
+                // SAFETY: it has ended, and is given back by nobody else.
+                (Ok(Some(request)), Some(_)) => drop(unsafe { ObjectRequest::take_error(request) }),
+                // Whoever answers a request of this thread's wakes it afterwards, so that this returns.
+                (Ok(None), Some(_)) => thread::park(),
+                (Ok(None), None) => failed = self.store.wait().err(),
+                (Err(error), _) => return Err(failed.unwrap_or(error)),
             }
-            ended = self.queue.0.wait(ended);
         }
     }
 
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        let Some(ended) = self.queue.0.lock() else { return };
-        if !ended.requests.iter().any(|(_, other)| *other == request) {
-            // SAFETY: the request has not ended, so that its handle is the box that `begin` has made; the lock keeps it
-            // there.
-            unsafe { (*(*request).handle.cast::<Shared<AtomicBool>>()).store(true, Ordering::Relaxed) };
+        let Some(requests) = self.queue.0.lock() else { return };
+        if requests.iter().any(|entry| entry.request == request && entry.has_ended) {
+            return;
         }
+        // SAFETY: the request has not ended, so that its handle is what `begin` has put there, which lives as long as
+        // its `Pending`; the end of that takes the lock.
+        let cancel = unsafe { &*(*request).handle.cast::<Cancel>() };
+        let then = cancel.with(|is_cancelled, then| {
+            *is_cancelled = true;
+            then.take()
+        });
+        // It may answer the request.
+        drop(requests);
+        let _ = catch_unwind(AssertUnwindSafe(|| then.into_iter().for_each(|then| then())));
     }
 
     unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
@@ -424,6 +504,40 @@ mod tests {
                 });
             }
         });
+    }
+
+    /// The storage is told of it, once, before the request has ended or after that never.
+    #[test]
+    fn a_storage_is_told_what_is_cancelled() {
+        let storage = &storage(Then::Keep);
+        let mut memory = [[0u8; 4]; 3];
+        let mut requests = RequestsInFlight::new(storage, "a/");
+        for (number, room) in memory.iter_mut().enumerate() {
+            // SAFETY: the memory is not used before the reads have been given back.
+            let started = unsafe { requests.start(number, "b", ByteRange::At(0), (room.as_mut_ptr(), 4)) };
+            assert!(matches!(started, Ok(None)));
+        }
+        let told = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let mut reads: Vec<_> = storage.store().kept.lock().unwrap().drain(..).enumerate().collect();
+        for (number, read) in &mut reads[..2] {
+            let (number, told) = (*number, told.clone());
+            read.on_cancel(move || told.lock().unwrap().push(number)).unwrap();
+        }
+        let (_, first) = reads.remove(0);
+        answer(&storage.store().memory, first);
+        requests.cancel_if(|_| true);
+        assert_eq!(*told.lock().unwrap(), [1]);
+        // What asks only then is told at once.
+        let (_, mut last) = reads.pop().unwrap();
+        let also = told.clone();
+        last.on_cancel(move || also.lock().unwrap().push(2)).unwrap();
+        assert_eq!(*told.lock().unwrap(), [1, 2]);
+        drop((reads, last));
+        let mut ended: Vec<_> =
+            (0..3).map(|_| requests.wait().unwrap()).map(|(i, answer)| (i, answer.is_ok())).collect();
+        ended.sort_unstable();
+        assert_eq!((ended, requests.len()), (vec![(0, true), (1, false), (2, false)], 0));
+        assert_eq!(std::sync::Arc::strong_count(&told), 1);
     }
 
     #[test]

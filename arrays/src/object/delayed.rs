@@ -1,18 +1,23 @@
 //! A storage in memory that answers later, by a clock of its own: what the tests of requests in flight read from.
-#![allow(unsafe_code)]
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_int};
-use std::sync::{Mutex, MutexGuard};
+use std::ffi::c_int;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, read_by_flight, write_by_flight};
+use super::asynchronous::{AsyncRequests, AsyncStore, ReadRequest, WriteRequest};
+use super::{ByteRange, Entry, Flight, Limits, Memory, ObjectStore, read_by_flight, write_by_flight};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Versions};
-use crate::status::{ENOOBJECT, NOERR};
+use crate::status::NOERR;
 
 /// A storage in memory that answers later.
-pub(crate) struct DelayedStorage {
+pub(crate) struct DelayedStorage(AsyncRequests<Delayed>);
+
+/// The storage, and what the tests want of it.
+pub(crate) struct Delayed {
     memory: Memory,
     pub(crate) gap: usize,
     pub(crate) limits: Limits,
@@ -27,18 +32,18 @@ pub(crate) struct DelayedStorage {
     /// Whether writes are in flight, too.
     pub(crate) writes: bool,
     state: Mutex<State>,
+    cancelled: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
 struct State {
-    requests_in_flight: Vec<Read>,
+    requests_in_flight: Vec<(u64, Request)>,
     now: u64,
     seed: u64,
     most: usize,
     most_bytes: usize,
     most_writes: usize,
     written: Vec<String>,
-    cancelled: usize,
     log: Vec<(String, u64, usize)>,
     failing: HashMap<String, c_int>,
     /// Objects of which a read does not begin: with this status, or because it is known that they are absent.
@@ -49,35 +54,54 @@ struct State {
     broken_after: Option<usize>,
 }
 
-struct Read {
-    request: *mut ObjectRequest,
-    due: u64,
-    is_write: bool,
+enum Request {
+    Read(ReadRequest),
+    Write(WriteRequest),
 }
 
-// SAFETY: the tests use a storage by one thread.
-unsafe impl Send for Read {}
+impl Request {
+    fn size(&self) -> usize {
+        match self {
+            Request::Read(read) => read.size(),
+            Request::Write(write) => write.bytes().len(),
+        }
+    }
+}
+
+impl Deref for DelayedStorage {
+    type Target = Delayed;
+
+    fn deref(&self) -> &Delayed {
+        self.0.store()
+    }
+}
+
+impl DerefMut for DelayedStorage {
+    fn deref_mut(&mut self) -> &mut Delayed {
+        self.0.store_mut()
+    }
+}
 
 impl DelayedStorage {
     pub(crate) fn new() -> Self {
-        let (memory, limits) = (Memory::new(), Limits::default());
-        let state = Mutex::default();
-        let (is_concurrent, is_writable, has_latency, knows_absent) = (true, true, true, false);
-        let has_versions = true;
-        DelayedStorage {
-            memory,
+        let delayed = Delayed {
+            memory: Memory::new(),
             gap: 1,
-            limits,
-            is_concurrent,
-            is_writable,
-            has_latency,
-            knows_absent,
-            has_versions,
+            limits: Limits::default(),
+            is_concurrent: true,
+            is_writable: true,
+            has_latency: true,
+            knows_absent: false,
+            has_versions: true,
             writes: false,
-            state,
-        }
+            state: Mutex::default(),
+            cancelled: Arc::default(),
+        };
+        DelayedStorage(AsyncRequests::new(delayed).unwrap())
     }
+}
 
+impl Delayed {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
@@ -127,13 +151,14 @@ impl DelayedStorage {
     }
 
     pub(crate) fn cancelled(&self) -> usize {
-        self.state().cancelled
+        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Forgets what has been read so far.
     pub(crate) fn reset(&self) {
         let mut state = self.state();
-        (state.most, state.most_bytes, state.cancelled) = (0, 0, 0);
+        (state.most, state.most_bytes) = (0, 0);
+        self.cancelled.store(0, Ordering::Relaxed);
         state.most_writes = 0;
         state.log.clear();
         state.written.clear();
@@ -150,15 +175,14 @@ impl DelayedStorage {
     }
 
     /// Puts a request under way.
-    fn begin(&self, state: &mut State, request: *mut ObjectRequest, is_write: bool) {
+    fn begin(&self, state: &mut State, request: Request) {
         state.seed = state.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let due = state.now + 50 + (state.seed >> 33) % 50;
-        state.requests_in_flight.push(Read { request, due, is_write });
-        state.most = state.most.max(state.requests_in_flight.len());
-        // SAFETY: the requests stay as they are until they are given back.
-        let bytes = state.requests_in_flight.iter().map(|read| unsafe { (*read.request).size }).sum();
-        state.most_bytes = state.most_bytes.max(bytes);
-        let writes = state.requests_in_flight.iter().filter(|read| read.is_write).count();
+        state.requests_in_flight.push((due, request));
+        let requests = state.requests_in_flight.iter().map(|(_, request)| request);
+        state.most = state.most.max(requests.len());
+        state.most_bytes = state.most_bytes.max(requests.clone().map(Request::size).sum());
+        let writes = requests.filter(|request| matches!(request, Request::Write(_))).count();
         state.most_writes = state.most_writes.max(writes);
     }
 
@@ -179,97 +203,81 @@ impl DelayedStorage {
     }
 }
 
-// SAFETY: a read is given back once, after its answer has been written, and not touched afterwards.
-unsafe impl Flight for DelayedStorage {
+impl AsyncStore for Delayed {
     fn limits(&self) -> Limits {
         self.limits
     }
 
-    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+    fn start_read(&self, mut read: ReadRequest) {
         let mut state = self.state();
-        // SAFETY: the request stays as it is until it is given back.
-        let asked = unsafe { &*request };
-        // SAFETY: as above.
-        let name = unsafe { CStr::from_ptr(asked.name) }.to_str().unwrap().to_owned();
-        let offset = if asked.from_end == 1 { asked.offset.wrapping_neg() } else { asked.offset };
+        let name = read.name().to_owned();
+        let is_absent = || self.memory.read(&name, ByteRange::At(0), &mut Buffer::new(&mut [])).unwrap().is_none();
         match state.not_begun.get(&name) {
-            Some(&NOERR) => return Ok(false),
-            Some(&status) => return Err(ErrorKind::Callback(status).into()),
-            None if self.knows_absent
-                && self.memory.read(&name, ByteRange::At(0), &mut Buffer::new(&mut []))?.is_none() =>
-            {
-                return Ok(false);
-            }
-            None => state.log.push((name, offset, asked.size)),
+            Some(&NOERR) => return read.answer(Ok(None)),
+            Some(&status) => return read.answer(Err(ErrorKind::Callback(status).into())),
+            None if self.knows_absent && is_absent() => return read.answer(Ok(None)),
+            None => {}
         }
-        self.begin(&mut state, request, false);
-        Ok(true)
+        let offset = match read.begin() {
+            ByteRange::At(offset) => offset,
+            ByteRange::BeforeEnd(offset) => offset.wrapping_neg(),
+        };
+        state.log.push((name, offset, read.size()));
+        let cancelled = self.cancelled.clone();
+        let count = move || _ = cancelled.fetch_add(1, Ordering::Relaxed);
+        read.on_cancel(count).unwrap();
+        self.begin(&mut state, Request::Read(read));
     }
 
     fn writes(&self) -> bool {
         self.writes
     }
 
-    unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
+    fn start_write(&self, write: WriteRequest) {
         let mut state = self.state();
-        // SAFETY: the request stays as it is until it is given back.
-        let name = unsafe { CStr::from_ptr((*request).name) }.to_str().unwrap().to_owned();
-        if let Some(&status) = state.not_begun.get(&name) {
-            return Err(ErrorKind::Callback(status).into());
+        if let Some(&status) = state.not_begun.get(write.name()) {
+            return write.answer(Err(ErrorKind::Callback(status).into()));
         }
-        state.written.push(name);
-        self.begin(&mut state, request, true);
-        Ok(())
+        state.written.push(write.name().to_owned());
+        self.begin(&mut state, Request::Write(write));
     }
 
-    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+    /// Time goes on until the next request is due.
+    fn wait(&self) -> Result<()> {
         let mut state = self.state();
         if state.broken_after.is_some_and(|after| state.log.len() + state.written.len() >= after) {
             state.requests_in_flight.clear();
             return Err(ErrorKind::Callback(-299).into());
         }
         let next = (0..state.requests_in_flight.len())
-            .min_by_key(|&i| state.requests_in_flight[i].due)
+            .min_by_key(|&i| state.requests_in_flight[i].0)
             .expect("a read is in flight");
-        let Read { request, due, is_write } = state.requests_in_flight.swap_remove(next);
+        let (due, request) = state.requests_in_flight.swap_remove(next);
         state.now = state.now.max(due);
-        if is_write {
-            // SAFETY: the request is in flight, and its bytes stay as they are until it is given back.
-            let (answer, name, bytes) = unsafe {
-                let ObjectRequest { name, buffer, size, .. } = *request;
-                let bytes = if size == 0 { &[] } else { std::slice::from_raw_parts(buffer.cast::<u8>(), size) };
-                (&mut *request, CStr::from_ptr(name).to_str().unwrap(), bytes)
-            };
-            match state.failing.get(name) {
-                Some(status) => answer.status = *status as isize,
-                None => self.memory.write(name, bytes)?,
+        let mut read = match request {
+            Request::Read(read) => read,
+            Request::Write(write) => {
+                let failed = state.failing.get(write.name()).map(|status| ErrorKind::Callback(*status).into());
+                let written = failed.map_or_else(|| self.memory.write(write.name(), write.bytes()), Err);
+                write.answer(written);
+                return Ok(());
             }
-            return Ok(request);
-        }
-        // SAFETY: the request is in flight, and stays as it is until it is given back; the buffer has so much room.
-        let (answer, name, mut buffer) = unsafe {
-            let answer = &mut *request;
-            let name = CStr::from_ptr(answer.name).to_str().unwrap();
-            let room: *mut [std::mem::MaybeUninit<u8>] = match answer.size {
-                0 => &mut [],
-                size => std::ptr::slice_from_raw_parts_mut(answer.buffer.cast(), size),
-            };
-            (answer, name, Buffer::new(&mut *room))
         };
-        let begin = answer.begin();
-        if let Some(status) = state.failing.get(name) {
-            answer.status = *status as isize;
-        } else if let Some((len, version)) = self.memory.read_version(name, begin, &mut buffer)? {
-            answer.object_size = len;
-            answer.version = version.filter(|_| self.has_versions).unwrap_or(0) as u64;
-            answer.nbytes = buffer.filled().len() - usize::from(state.shortened.iter().any(|short| short == name));
-            answer.status = NOERR as isize;
-        } else {
-            answer.status = ENOOBJECT as isize;
-        }
+        let (name, begin) = (read.name().to_owned(), read.begin());
+        let is_short = state.shortened.contains(&name);
+        let found = match state.failing.get(&name) {
+            Some(status) => Err(ErrorKind::Callback(*status).into()),
+            None => read.fill(|buffer| {
+                let found = self.memory.read_version(&name, begin, buffer);
+                buffer.truncate(buffer.filled().len().saturating_sub(usize::from(is_short)));
+                found
+            }),
+        };
+        let version = |version: Option<u128>| version.filter(|_| self.has_versions);
+        read.answer(found.map(|found| found.map(|(len, known)| (len, version(known)))));
         let mut changes = std::mem::take(&mut state.changes);
         changes.retain_mut(|(changed, reads, bytes)| {
-            *reads -= usize::from(changed == name);
+            *reads -= usize::from(*changed == name);
             match bytes {
                 _ if *reads > 0 => return true,
                 Some(bytes) => self.memory.write(changed, bytes).unwrap(),
@@ -278,14 +286,7 @@ unsafe impl Flight for DelayedStorage {
             false
         });
         state.changes = changes;
-        Ok(request)
-    }
-
-    unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        let mut state = self.state();
-        let is_it = |read: &Read| std::ptr::eq(read.request, request) && !read.is_write;
-        assert!(state.requests_in_flight.iter().any(is_it));
-        state.cancelled += 1;
+        Ok(())
     }
 }
 
@@ -296,7 +297,7 @@ impl ObjectStore for DelayedStorage {
 
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         assert_eq!(self.requests_in_flight(), 0, "wait was called from within a read that is in flight");
-        read_by_flight((self, ""), name, begin, buffer)
+        read_by_flight((&self.0, ""), name, begin, buffer)
     }
 
     fn versions(&self) -> Versions {
@@ -308,7 +309,7 @@ impl ObjectStore for DelayedStorage {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        if self.writes { write_by_flight((self, ""), name, bytes) } else { self.memory.write(name, bytes) }
+        if self.writes { write_by_flight((&self.0, ""), name, bytes) } else { self.memory.write(name, bytes) }
     }
 
     fn is_writable(&self) -> bool {
@@ -324,6 +325,6 @@ impl ObjectStore for DelayedStorage {
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        self.has_latency.then_some(self)
+        self.has_latency.then_some(&self.0)
     }
 }

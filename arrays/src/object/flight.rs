@@ -58,6 +58,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// So many bytes of an object in this state.
+    pub(crate) fn new(nbytes: usize, (object_size, version): ObjectState) -> Self {
+        Answer { nbytes, object_size, version, is_lasting: version.is_some() }
+    }
+
     /// The length and the version.
     pub fn state(&self) -> ObjectState {
         (self.object_size, self.version)
@@ -135,7 +140,7 @@ impl ObjectRequest {
             return Err(ErrorKind::StoredLength { found: nbytes, expected: due }.into());
         }
         let version = (version != 0).then_some(version.into());
-        Ok(Some(Answer { nbytes, object_size, version, is_lasting: version.is_some() }))
+        Ok(Some(Answer::new(nbytes, (object_size, version))))
     }
 }
 

@@ -2,10 +2,10 @@
 //! slash, and its name there.
 
 use super::byte_range::ByteRange;
-use super::flight::Flight;
+use super::flight::Limits;
 use super::name::Name;
 use super::storage::Storage;
-use super::traits::{Entry, ObjectStore, Route};
+use super::traits::{Entry, Found, ObjectStore, Route, latency};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -100,13 +100,13 @@ impl ObjectStore for JoinedObjects {
         self.all(|storage| storage.is_concurrent())
     }
 
-    fn routed_flight(&self) -> Option<&dyn Flight> {
-        self.0.parts.iter().find_map(|part| part.storage.flight().or(part.storage.routed_flight()))
+    fn routed_limits(&self) -> Option<Limits> {
+        self.0.parts.iter().find_map(|part| latency(&*part.storage))
     }
 
-    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+    fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
         let (part, name) = self.find(name)?;
-        Ok(Some(Route { store: &*part.storage, name: alloc::text(name)?, part: None, is_due: false }))
+        Ok(Route::To { store: &*part.storage, name: alloc::text(name)?, begin, size, found: Found::Same })
     }
 
     fn gap(&self) -> usize {

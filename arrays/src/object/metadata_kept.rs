@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::byte_range::ByteRange;
-use super::flight::Flight;
+use super::flight::{Flight, Limits};
 use super::storage::Storage;
 use super::traits::{Entry, ObjectStore, Route};
 use super::whole::read_whole;
@@ -127,12 +127,22 @@ impl ObjectStore for MetadataKept {
         self.objects.flight_prefix()
     }
 
-    fn routed_flight(&self) -> Option<&dyn Flight> {
-        self.objects.routed_flight()
+    fn routed_limits(&self) -> Option<Limits> {
+        self.objects.routed_limits()
     }
 
-    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
-        self.objects.route(name)
+    fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
+        self.objects.route(name, begin, size)
+    }
+
+    fn unpack(
+        &self,
+        name: &str,
+        begin: ByteRange,
+        packed: (u64, &[u8]),
+        buffer: &mut Buffer<'_>,
+    ) -> Result<Option<ObjectState>> {
+        self.objects.unpack(name, begin, packed, buffer)
     }
 }
 

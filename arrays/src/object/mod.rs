@@ -23,7 +23,6 @@
 //!     writer.rs            making a new one
 //!   prefixed.rs            the objects whose names begin with a prefix, without it
 //!   metadata_kept.rs       objects whose metadata are read once
-//!   relay.rs               reads in flight that are passed on to another storage
 //!   references.rs          objects that are parts of others, as a file of references says
 //!   whole.rs               whole objects, such as metadata
 //!
@@ -58,8 +57,6 @@ pub(crate) mod paths;
 mod positioned;
 mod prefixed;
 mod references;
-#[cfg(feature = "zip")]
-mod relay;
 mod requests_in_flight;
 mod retry_eintr;
 mod storage;
@@ -91,7 +88,8 @@ pub(crate) use references::Records;
 pub(crate) use references::{Reference, References, Target, nowhere};
 pub use storage::Storage;
 pub use temp_name::Unfinished;
-pub use traits::{Entry, ObjectStore, Route, check_name};
+pub(crate) use traits::latency;
+pub use traits::{Entry, Found, ObjectStore, Route, check_name};
 pub(crate) use url::Url;
 #[cfg(feature = "network")]
 pub(crate) use url::{Content, Service};

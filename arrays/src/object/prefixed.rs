@@ -2,7 +2,7 @@
 //! a zip file below one directory.
 
 use super::byte_range::ByteRange;
-use super::flight::Flight;
+use super::flight::{Flight, Limits};
 use super::names::{Text, concatenated};
 use super::traits::{Entry, ObjectStore, Route, check_name, check_prefix};
 use crate::alloc;
@@ -48,8 +48,7 @@ impl<O: ObjectStore> PrefixedStorage<O> {
             is_there_again |= last == self.prefix;
             Ok(())
         })?;
-        // Names of reads in flight are not seen here.
-        self.takes_whole_names = !is_there_again && self.flight().is_none();
+        self.takes_whole_names = !is_there_again;
         Ok(self)
     }
 
@@ -176,12 +175,22 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         &self.flight_prefix
     }
 
-    fn routed_flight(&self) -> Option<&dyn Flight> {
-        self.objects.routed_flight()
+    fn routed_limits(&self) -> Option<Limits> {
+        self.objects.routed_limits()
     }
 
-    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
-        self.object(name, |full| self.objects.route(full))
+    fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
+        self.object(name, |full| self.objects.route(full, begin, size))
+    }
+
+    fn unpack(
+        &self,
+        name: &str,
+        begin: ByteRange,
+        packed: (u64, &[u8]),
+        buffer: &mut Buffer<'_>,
+    ) -> Result<Option<ObjectState>> {
+        self.object(name, |full| self.objects.unpack(full, begin, packed, buffer))
     }
 }
 

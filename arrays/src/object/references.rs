@@ -4,9 +4,9 @@
 use std::sync::OnceLock;
 
 use super::byte_range::ByteRange;
-use super::flight::Flight;
+use super::flight::Limits;
 use super::names;
-use super::traits::{Entry, ObjectStore, Route, check_name, check_prefix};
+use super::traits::{Entry, Found, ObjectStore, Route, check_name, check_prefix, latency};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -83,6 +83,29 @@ pub(crate) fn nowhere(target: &str) -> Error {
     Error::from(ErrorKind::NotFound("file that a reference leads to")).in_object(target)
 }
 
+/// The way to a target, or to a part of it.
+fn to<'r>(
+    store: &'r dyn ObjectStore,
+    name: &str,
+    part: Option<(u64, u64)>,
+    begin: ByteRange,
+    size: usize,
+) -> Result<Route<'r>> {
+    let (begin, size, found) = match part {
+        None => (begin, size, Found::Due),
+        Some((first, len)) => {
+            let offset = begin.offset(len);
+            let size = usize::try_from(len - offset).unwrap_or(usize::MAX).min(size);
+            if size == 0 {
+                return Ok(Route::Own);
+            }
+            let at = first.checked_add(offset).ok_or_else(|| Error::from(ErrorKind::Truncated).in_object(name))?;
+            (ByteRange::At(at), size, Found::Part { len })
+        }
+    };
+    Ok(Route::To { store, name: alloc::text(name)?, begin, size, found })
+}
+
 impl ObjectStore for References {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         match self.find(name)? {
@@ -133,23 +156,22 @@ impl ObjectStore for References {
         true
     }
 
-    fn routed_flight(&self) -> Option<&dyn Flight> {
-        self.stores().find_map(|store| store.flight())
+    fn routed_limits(&self) -> Option<Limits> {
+        self.stores().find_map(latency)
     }
 
-    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
+    fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let at = self.objects.binary_search_by(|(other, _)| other.as_str().cmp(name));
         let known = at.ok().and_then(|at| self.objects.get(at)).map(|(_, reference)| reference);
         if let Some(Reference::Target(target, part)) = known {
-            let (store, name) = (&**target.store, alloc::text(&target.name)?);
-            return Ok(Some(Route { store, name, part: *part, is_due: true }));
+            return to(&**target.store, &target.name, *part, begin, size);
         }
-        let (None, Some(records)) = (known, &self.records) else { return Ok(None) };
-        let Some(Reference::Target(target, part)) = records.find(name)? else { return Ok(None) };
+        let (None, Some(records)) = (known, &self.records) else { return Ok(Route::Own) };
+        let Some(Reference::Target(target, part)) = records.find(name)? else { return Ok(Route::Own) };
         let is_it = |store: &&dyn ObjectStore| std::ptr::addr_eq(*store, &**target.store);
-        let Some(store) = self.stores().find(is_it) else { return Ok(None) };
-        Ok(Some(Route { store, name: alloc::text(&target.name)?, part, is_due: true }))
+        let Some(store) = self.stores().find(is_it) else { return Ok(Route::Own) };
+        to(store, &target.name, part, begin, size)
     }
 
     fn gap(&self) -> usize {

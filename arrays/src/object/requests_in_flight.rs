@@ -269,9 +269,7 @@ impl Told {
         let status = self.request.status as c_int;
         match self.begin {
             Some(begin) => self.request.answer(status, begin, self.size),
-            None if status == NOERR => {
-                Ok(Some(Answer { nbytes: 0, object_size: self.size as u64, version: None, is_lasting: false }))
-            }
+            None if status == NOERR => Ok(Some(Answer::new(0, (self.size as u64, None)))),
             None => Err(ErrorKind::Callback(status).into()),
         }
     }
@@ -317,6 +315,7 @@ pub fn write((flight, prefix): (&dyn Flight, &str), name: &str, bytes: &[u8]) ->
 mod tests {
     use super::*;
     use crate::alloc::Scratch;
+    use crate::object::ObjectStore;
     use crate::object::testing::DelayedStorage;
 
     const NAMES: [&str; 4] = ["a/0", "a/1", "no", "a/2"];
@@ -327,10 +326,14 @@ mod tests {
         later
     }
 
+    fn flight(later: &DelayedStorage) -> &dyn Flight {
+        later.flight().unwrap()
+    }
+
     #[test]
     fn reads_come_back_with_what_they_are_for() {
         let (later, mut memory) = (later(), [0u8; 40]);
-        let mut requests_in_flight = RequestsInFlight::new(&later, "");
+        let mut requests_in_flight = RequestsInFlight::new(flight(&later), "");
         let begin = memory.as_mut_ptr();
         for round in 0..3 {
             for (i, name) in NAMES.iter().enumerate() {
@@ -355,7 +358,7 @@ mod tests {
     #[test]
     fn no_read_outlives_the_transfer() {
         let (later, mut memory) = (later(), Scratch::EMPTY);
-        let mut requests_in_flight = RequestsInFlight::new(&later, "");
+        let mut requests_in_flight = RequestsInFlight::new(flight(&later), "");
         let room = (memory.room(8).unwrap().as_mut_ptr().cast(), 4);
         // SAFETY: the memory lives longer, and what is written to it twice is not looked at.
         unsafe {
@@ -371,15 +374,15 @@ mod tests {
     fn errors_name_the_object() {
         let later = later();
         let mut buffer = Buffer::new(&mut []);
-        assert_eq!(read((&later, ""), "a/0", ByteRange::At(0), &mut buffer), Ok(Some((10, Some(1)))));
-        assert_eq!(read((&later, ""), "no", ByteRange::At(0), &mut buffer), Ok(None));
-        assert_eq!(read((&later, ""), "../a", ByteRange::At(0), &mut buffer).unwrap_err().about(), "../a");
+        assert_eq!(read((flight(&later), ""), "a/0", ByteRange::At(0), &mut buffer), Ok(Some((10, Some(1)))));
+        assert_eq!(read((flight(&later), ""), "no", ByteRange::At(0), &mut buffer), Ok(None));
+        assert_eq!(read((flight(&later), ""), "../a", ByteRange::At(0), &mut buffer).unwrap_err().about(), "../a");
         later.fail("a/0", 5);
-        let error = read((&later, ""), "a/0", ByteRange::At(0), &mut buffer).unwrap_err();
+        let error = read((flight(&later), ""), "a/0", ByteRange::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status()), ("a/0", 5));
         later.shorten("a/1");
         let mut room = [std::mem::MaybeUninit::uninit(); 4];
-        let error = read((&later, ""), "a/1", ByteRange::At(0), &mut Buffer::new(&mut room)).unwrap_err();
+        let error = read((flight(&later), ""), "a/1", ByteRange::At(0), &mut Buffer::new(&mut room)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoredLength { found: 3, expected: 4 });
     }
 
@@ -389,11 +392,11 @@ mod tests {
         let mut buffer = Buffer::new(&mut []);
         later.begin_not("a/0", 0);
         later.begin_not("a/1", 5);
-        assert_eq!(read((&later, ""), "a/0", ByteRange::At(0), &mut buffer), Ok(None));
-        let error = read((&later, ""), "a/1", ByteRange::At(0), &mut buffer).unwrap_err();
+        assert_eq!(read((flight(&later), ""), "a/0", ByteRange::At(0), &mut buffer), Ok(None));
+        let error = read((flight(&later), ""), "a/1", ByteRange::At(0), &mut buffer).unwrap_err();
         assert_eq!((error.about(), error.status(), later.log().len()), ("a/1", 5, 0));
         later.heal();
-        assert_eq!(read((&later, ""), "a/0", ByteRange::At(0), &mut buffer), Ok(Some((10, Some(1)))));
+        assert_eq!(read((flight(&later), ""), "a/0", ByteRange::At(0), &mut buffer), Ok(Some((10, Some(1)))));
     }
 
     /// The request is the storage's while the read is in flight, and so are its fields.
@@ -427,21 +430,21 @@ mod tests {
     /// What is cancelled below a prefix is cancelled in the storage itself; a storage that cannot cancel reads it all.
     #[test]
     fn reads_are_cancelled_in_the_storage_where_they_are_under_way() {
-        use crate::object::{Entry, Limits, ObjectStore, PrefixedStorage};
+        use crate::object::{Entry, Limits, PrefixedStorage};
 
         struct Uncancelled(DelayedStorage);
         // SAFETY: as the storage that it has.
         unsafe impl Flight for Uncancelled {
             fn limits(&self) -> Limits {
-                self.0.limits()
+                flight(&self.0).limits()
             }
             unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
                 // SAFETY: the caller's promise is the same.
-                unsafe { self.0.start(request) }
+                unsafe { flight(&self.0).start(request) }
             }
             unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
                 // SAFETY: the caller's promise is the same.
-                unsafe { self.0.wait() }
+                unsafe { flight(&self.0).wait() }
             }
         }
         impl ObjectStore for Uncancelled {

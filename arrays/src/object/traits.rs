@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::byte_range::ByteRange;
-use super::flight::Flight;
+use super::flight::{Flight, Limits};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
@@ -194,32 +194,79 @@ pub trait ObjectStore: Send + Sync {
         ""
     }
 
-    /// The interface for reads in flight of one of the storages that objects are in, if these are parts of others and
-    /// one of them has latency. [`route`](Self::route) says where each object is.
-    fn routed_flight(&self) -> Option<&dyn Flight> {
+    /// The limits on the reads in flight, if objects are in other storages of which one has latency, and this storage
+    /// is none that has [reads in flight](Self::flight) itself. [`route`](Self::route) says where each object is.
+    fn routed_limits(&self) -> Option<Limits> {
         None
     }
 
-    /// Where an object is that is a part of another storage's; `None` for one that this storage has itself.
+    /// Who reads an object, from `begin` on, into a buffer of this size.
     ///
     /// # Errors
-    /// `Argument` for a name that no object can have; `OutOfMemory`.
-    fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
-        let _ = name;
-        Ok(None)
+    /// `Argument` for a name that no object can have, `OutOfMemory`, and those of the index, if the storage has one.
+    fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
+        let _ = (name, begin, size);
+        Ok(Route::Own)
+    }
+
+    /// Takes a part of an object out of bytes that were read of another storage, where [`route`](Self::route) has said
+    /// [`Found::Packed`]: into an empty buffer, as [`read_version`](Self::read_version) does. `packed` are the bytes,
+    /// and where they begin in the other object. Returns `None` if others are needed: then `route` says which.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    fn unpack(
+        &self,
+        name: &str,
+        begin: ByteRange,
+        packed: (u64, &[u8]),
+        buffer: &mut Buffer<'_>,
+    ) -> Result<Option<ObjectState>> {
+        let _ = (name, begin, packed, buffer);
+        Err(ErrorKind::Internal.into())
     }
 }
 
-/// Where an object is that is a part of another storage's.
-pub struct Route<'r> {
-    /// The other storage.
-    pub store: &'r dyn ObjectStore,
-    /// The object's name there.
-    pub name: String,
-    /// The first byte and the length of the part that it is; `None` for all of it.
-    pub part: Option<(u64, u64)>,
-    /// Whether it is an error if there is no such object.
-    pub is_due: bool,
+/// Who reads a part of an object.
+pub enum Route<'r> {
+    /// The storage itself.
+    Own,
+    /// The storage itself, from another one: nothing else of the thread's may be in flight meanwhile.
+    Alone,
+    /// Another storage.
+    To {
+        /// The other storage.
+        store: &'r dyn ObjectStore,
+        /// The name of the object that is read there.
+        name: String,
+        /// Where the read begins there.
+        begin: ByteRange,
+        /// The most bytes that are read.
+        size: usize,
+        /// What that object is to this one.
+        found: Found,
+    },
+}
+
+/// What an object is to the one that is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It is the same.
+    Same,
+    /// It is the same, and has to be there.
+    Due,
+    /// As many bytes of it as are read have to be there. They belong to an object of this length.
+    Part {
+        /// In bytes.
+        len: u64,
+    },
+    /// What is read is [unpacked](ObjectStore::unpack).
+    Packed,
+}
+
+/// The limits on the reads in flight of a storage, if it has latency.
+pub(crate) fn latency(objects: &dyn ObjectStore) -> Option<Limits> {
+    objects.flight().map(|flight| flight.limits()).or_else(|| objects.routed_limits())
 }
 
 /// Refuses names that could lead out of the storage, or that no writer creates.
@@ -334,12 +381,22 @@ macro_rules! forward {
                 (**self).flight_prefix()
             }
 
-            fn routed_flight(&self) -> Option<&dyn Flight> {
-                (**self).routed_flight()
+            fn routed_limits(&self) -> Option<Limits> {
+                (**self).routed_limits()
             }
 
-            fn route(&self, name: &str) -> Result<Option<Route<'_>>> {
-                (**self).route(name)
+            fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
+                (**self).route(name, begin, size)
+            }
+
+            fn unpack(
+                &self,
+                name: &str,
+                begin: ByteRange,
+                packed: (u64, &[u8]),
+                buffer: &mut Buffer<'_>,
+            ) -> Result<Option<ObjectState>> {
+                (**self).unpack(name, begin, packed, buffer)
             }
         }
     )*};

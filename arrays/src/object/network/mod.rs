@@ -6,43 +6,41 @@
 //!   renewing.rs   a client whose credentials may expire
 //!   failure.rs    what servers answer, as errors
 //!   read.rs       one read of one object
-//!   in_flight.rs  many reads at the same time
 //! ```
 //!
 //! Whoever calls waits for the one thread, which has any number of requests in flight. A request is tried again for as
 //! long as there is time, and ends when the time is over, whatever the server does.
-#![allow(unsafe_code)]
 
 mod connect;
 mod failure;
-mod in_flight;
 mod read;
 mod renewing;
 mod service;
 
-use std::ffi::CStr;
 use std::future::Future;
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{AbortHandle, Abortable};
 use object_store::path::Path;
 use object_store::{Error as StoreError, ObjectStore as _, ObjectStoreExt, PutMode, PutPayload, WriteMultipart};
 
+use super::asynchronous::{AsyncRequests, AsyncStore, ReadRequest, WriteRequest};
 use super::byte_range::ByteRange;
-use super::flight::{Flight, Limits, ObjectRequest};
+use super::flight::{Flight, Limits};
 use super::names::{Listed, Text, concatenated};
+use super::requests_in_flight;
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use super::url::{Service as Kind, Url};
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Versions};
 use connect::Times;
-use in_flight::Mailboxes;
-use read::{Room, Source};
+use read::Source;
 use service::{Service, within};
 
 /// What is longer is written in parts of this many bytes each.
@@ -57,16 +55,18 @@ const LEAST_PER_SECOND: u64 = 1 << 20;
 const GAP: usize = 1 << 20;
 
 /// The objects below a URL.
-pub(crate) struct Network {
-    /// What asks. In a process that was forked it is left as it is, for it belongs to a thread of the parent.
-    asking: ManuallyDrop<(Source, Arc<Service>)>,
+pub(crate) struct Network(AsyncRequests<Arc<Server>>);
+
+/// Where the objects are, and what asks for them.
+struct Server {
+    source: Source,
+    service: Arc<Service>,
     /// What all names begin with, and a `/`; or nothing.
     root: String,
     times: Times,
     /// The gap that the environment asks for.
     gap: Option<usize>,
     is_http: bool,
-    mailboxes: Mailboxes,
 }
 
 impl Network {
@@ -135,19 +135,15 @@ impl Network {
         let is_http = url.service == Kind::Http;
         let source =
             Source { store, is_http, has_suffixes: url.service != Kind::Azure, patience: times.patience(), pin };
-        let asking = ManuallyDrop::new((source, service));
-        Ok(Network { asking, root, times, gap, is_http, mailboxes: Mailboxes::default() })
+        Ok(Network(AsyncRequests::new(Arc::new(Server { source, service, root, times, gap, is_http }))?))
     }
 
-    fn source(&self) -> &Source {
-        &self.asking.0
+    fn server(&self) -> &Arc<Server> {
+        self.0.store()
     }
+}
 
-    fn service(&self) -> Result<&Service> {
-        self.asking.1.check()?;
-        Ok(&self.asking.1)
-    }
-
+impl Server {
     /// The path of an object.
     fn path(&self, name: &str) -> Result<Path> {
         check_name(name).map_err(|error| error.in_object(name))?;
@@ -167,7 +163,7 @@ impl Network {
         what: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
         let (sender, receiver) = sync_channel(1);
-        self.service()?.spawn(async move {
+        self.service.spawn(async move {
             // What was done is dropped at the end of this statement, before the caller learns of it.
             let result = within(time, what).await;
             let _ = sender.send(result);
@@ -180,7 +176,7 @@ impl Network {
         self.check_writable()?;
         let path = self.path(name)?;
         let bytes = Bytes::from(alloc::copied(bytes)?);
-        let source = self.source().clone();
+        let source = self.source.clone();
         self.ask(self.time_to_write(bytes.len()), async move {
             let mode = match before {
                 None => PutMode::Create,
@@ -192,6 +188,38 @@ impl Network {
             };
             let put = source.store.put_opts(&path, PutPayload::from_bytes(bytes), mode.into()).await;
             put.map(drop).map_err(|error| failure::of_store(&error))
+        })
+    }
+
+    fn list(&self, prefix: &str) -> Result<Listed> {
+        check_prefix(prefix)?;
+        if self.is_http {
+            // There is no request for that: as with any storage that cannot list, nothing is found.
+            return Ok(Listed::NOTHING);
+        }
+        let (path, store) = (self.full(prefix)?, self.source.store.clone());
+        self.ask(self.times.all, async move {
+            let found = store.list_with_delimiter(Some(&path)).await.map_err(|error| failure::of_store(&error))?;
+            let mut listed = Listed::NOTHING;
+            let last = |location: &Path| location.filename().map(str::to_owned);
+            for object in found.objects.iter().filter(|object| object.location != path) {
+                last(&object.location).map_or(Ok(()), |name| listed.push(&name, Entry::Object))?;
+            }
+            for prefix in &found.common_prefixes {
+                last(prefix).map_or(Ok(()), |name| listed.push(&name, Entry::Prefix))?;
+            }
+            Ok(listed)
+        })
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.check_writable()?;
+        let (path, store) = (self.path(name)?, self.source.store.clone());
+        self.ask(self.times.all, async move {
+            match store.delete(&path).await {
+                Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
+                Err(error) => Err(failure::of_store(&error)),
+            }
         })
     }
 
@@ -218,7 +246,7 @@ impl Network {
         let path = self.path(name)?;
         let bytes = Bytes::from(alloc::copied(bytes)?);
         let time = self.time_to_write(bytes.len());
-        let store = self.source().store.clone();
+        let store = self.source.store.clone();
         let put = async move {
             if bytes.len() <= MOST_AT_ONCE {
                 let put = store.put(&path, PutPayload::from_bytes(bytes)).await;
@@ -250,11 +278,11 @@ fn decoded(part: &str) -> Result<String> {
     Ok(path.into())
 }
 
-impl Drop for Network {
+impl Drop for Server {
     fn drop(&mut self) {
-        if self.asking.1.is_here() {
-            // SAFETY: it is dropped once, and not used after this.
-            unsafe { ManuallyDrop::drop(&mut self.asking) };
+        if !self.service.is_here() {
+            // These belong to a thread of the parent, and so are never dropped here.
+            mem::forget((self.source.clone(), self.service.clone()));
         }
     }
 }
@@ -265,20 +293,9 @@ impl ObjectStore for Network {
     }
 
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        let path = self.path(name)?;
-        // SAFETY: the buffer is not used before `ask` returns, and then nobody reads into it any more.
-        let room = unsafe { Room::new(buffer.as_mut_ptr(), buffer.capacity()) };
-        let source = self.source().clone();
-        let read = async move {
-            let mut room = room;
-            source.read(&path, begin, &mut room).await
-        };
-        let Some(answer) = self.ask(self.times.all, read).map_err(|error| error.in_object(name))? else {
-            return Ok(None);
-        };
-        // SAFETY: so many bytes have been written, and there was room for them.
-        unsafe { buffer.set_filled(answer.nbytes) };
-        Ok(Some((answer.object_size, answer.version.map(u128::from))))
+        // Whatever else this thread has in flight.
+        let requests = AsyncRequests::new(self.server().clone())?;
+        requests_in_flight::read((&requests, ""), name, begin, buffer)
     }
 
     fn versions(&self) -> Versions {
@@ -286,117 +303,71 @@ impl ObjectStore for Network {
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        if self.is_http {
-            // There is no request for that: as with any storage that cannot list, nothing is found.
-            return Ok(());
-        }
-        let (path, store) = (self.full(prefix)?, self.source().store.clone());
-        let listed = self.ask(self.times.all, async move {
-            let found = store.list_with_delimiter(Some(&path)).await.map_err(|error| failure::of_store(&error))?;
-            let mut listed = Listed::NOTHING;
-            let last = |location: &Path| location.filename().map(str::to_owned);
-            for object in found.objects.iter().filter(|object| object.location != path) {
-                last(&object.location).map_or(Ok(()), |name| listed.push(&name, Entry::Object))?;
-            }
-            for prefix in &found.common_prefixes {
-                last(prefix).map_or(Ok(()), |name| listed.push(&name, Entry::Prefix))?;
-            }
-            Ok(listed)
-        });
-        listed.map_err(|error| error.in_object(prefix))?.tell(one)
+        self.server().list(prefix).map_err(|error| error.in_object(prefix))?.tell(one)
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let put = self.put(name, bytes).and_then(|(time, put)| self.ask(time, put));
+        let put = self.server().put(name, bytes).and_then(|(time, put)| self.server().ask(time, put));
         put.map_err(|error| error.in_object(name))
     }
 
     fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
-        self.put_over(name, before, bytes).map_err(|error| error.in_object(name))
+        self.server().put_over(name, before, bytes).map_err(|error| error.in_object(name))
     }
 
     fn compares(&self) -> bool {
-        !self.is_http
+        self.is_writable()
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        self.check_writable()?;
-        let (path, store) = (self.path(name)?, self.source().store.clone());
-        let removed = self.ask(self.times.all, async move {
-            match store.delete(&path).await {
-                Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
-                Err(error) => Err(failure::of_store(&error)),
-            }
-        });
-        removed.map_err(|error| error.in_object(name))
+        self.server().remove(name).map_err(|error| error.in_object(name))
     }
 
     fn is_writable(&self) -> bool {
-        !self.is_http
+        !self.server().is_http
     }
 
     fn gap(&self) -> usize {
-        self.gap.unwrap_or(GAP)
+        self.server().gap.unwrap_or(GAP)
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        Some(self)
+        Some(&self.0)
     }
 }
 
-// SAFETY: `wait` gives back what a mailbox has of this thread, which is put there once: by a value that the task drops
-// after the future that writes to the buffer, be the read cancelled or not. Of a read that has ended well so many bytes
-// have been written. `wait` fails only in a process that was forked, where nothing writes.
-unsafe impl Flight for Network {
+impl AsyncStore for Arc<Server> {
     fn limits(&self) -> Limits {
         let limits = Limits::default();
         Limits { excess: limits.excess.filter(|_| self.gap.is_none()), ..limits }
     }
 
-    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        let asking = (self.service()?, self.source().clone(), self.times.all);
-        // SAFETY: the caller's promises are the same.
-        unsafe {
-            let name = CStr::from_ptr((*request).name).to_str().map_err(|_| ErrorKind::Internal)?;
-            in_flight::start(&self.mailboxes, asking, self.path(name)?, request)?;
-        }
-        Ok(true)
+    fn start_read(&self, mut read: ReadRequest) {
+        let (abort, aborted) = AbortHandle::new_pair();
+        let path = self.service.check().and_then(|()| self.path(read.name()));
+        let path = path.and_then(|path| read.on_cancel(move || abort.abort()).map(|()| path));
+        let path = match path {
+            Ok(path) => path,
+            Err(error) => return read.answer(Err(error)),
+        };
+        let (source, time) = (self.source.clone(), self.times.all);
+        // What cannot be started is dropped, as is what the service leaves when it ends; so are its answers.
+        let _ = self.service.spawn(async move {
+            let found = Abortable::new(within(time, source.read(&path, &mut read)), aborted).await;
+            read.answer(found.unwrap_or_else(|_| Err(ErrorKind::Network("the request was cancelled").into())));
+        });
     }
 
     fn writes(&self) -> bool {
         !self.is_http
     }
 
-    unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
-        // SAFETY: the request, its name and its bytes are valid until it is given back.
-        let (name, bytes) = unsafe {
-            let ObjectRequest { name, buffer, size, .. } = *request;
-            let bytes = if size == 0 { &[] } else { std::slice::from_raw_parts(buffer.cast::<u8>(), size) };
-            (CStr::from_ptr(name).to_str().map_err(|_| ErrorKind::Internal)?, bytes)
-        };
-        let (time, put) = self.put(name, bytes)?;
-        let written = read::Answer { nbytes: 0, object_size: 0, version: None };
-        let what = async move { put.await.map(|()| Some(written)) };
-        // SAFETY: the caller's promises are the same; the future has a copy of the bytes.
-        unsafe { in_flight::spawn(&self.mailboxes, (self.service()?, time), request, what) }
-    }
-
-    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        self.service()?;
-        // SAFETY: the caller's promises are the same.
-        unsafe { in_flight::wait(&self.mailboxes) }
-    }
-
-    unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        if self.service().is_ok() {
-            // SAFETY: the caller's promise is the same.
-            unsafe { in_flight::cancel(request) };
+    fn start_write(&self, write: WriteRequest) {
+        match self.service.check().and_then(|()| self.put(write.name(), write.bytes())) {
+            Ok((time, put)) => {
+                let _ = self.service.spawn(async move { write.answer(within(time, put).await) });
+            }
+            Err(error) => write.answer(Err(error)),
         }
-    }
-
-    unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
-        // SAFETY: the caller's promise is the same.
-        unsafe { ObjectRequest::take_error(request) }
     }
 }

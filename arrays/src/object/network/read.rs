@@ -1,5 +1,4 @@
 //! One read of one object, as the thread that asks makes it.
-#![allow(unsafe_code)]
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -13,8 +12,8 @@ use object_store::{
 
 use super::failure;
 use crate::error::{Error, ErrorKind, Result};
+use crate::object::asynchronous::ReadRequest;
 use crate::object::byte_range::ByteRange;
-use crate::object::flight;
 use crate::open_object::ObjectState;
 
 /// How often a read is begun that breaks off, and after which pause. What the server answers with an error, or not at
@@ -27,49 +26,6 @@ const MOST: u64 = i64::MAX as u64;
 
 /// How many bytes are passed over to get to those that are asked for, where a server does not serve ranges.
 const MOST_SKIPPED: u64 = 64 << 20;
-
-/// Where the bytes of a read go.
-pub(super) struct Room {
-    begin: *mut u8,
-    size: usize,
-}
-
-// SAFETY: nobody else uses the memory until the read has ended, whoever makes it: see `Room::new`.
-unsafe impl Send for Room {}
-
-impl Room {
-    /// # Safety
-    /// There is room for so many bytes, and nobody uses them as long as a read does that was given this.
-    pub(super) unsafe fn new(begin: *mut u8, size: usize) -> Self {
-        Room { begin, size }
-    }
-
-    /// Puts bytes at a position; what has no room is left out. The result is how many have been put there.
-    fn put(&mut self, at: usize, bytes: &[u8]) -> usize {
-        let len = bytes.len().min(self.size.saturating_sub(at));
-        if len > 0 {
-            // SAFETY: so many bytes are left behind the position, which nobody else uses.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.begin.add(at), len) };
-        }
-        len
-    }
-}
-
-/// What was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub nbytes: usize,
-    pub object_size: u64,
-    pub version: Option<u64>,
-}
-
-impl Answer {
-    /// The same, of a read in flight.
-    pub(super) fn in_flight(self) -> flight::Answer {
-        let Answer { nbytes, object_size, version } = self;
-        flight::Answer { nbytes, object_size, version: version.map(u128::from), is_lasting: version.is_some() }
-    }
-}
 
 /// What a file was when it was read first.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,12 +62,17 @@ impl From<Error> for Ended {
     }
 }
 
+/// The object's length and version.
+fn state(meta: &ObjectMeta) -> ObjectState {
+    (meta.size, version(meta))
+}
+
 /// The object's version, if its ETag is one: a weak one may be that of other bytes, too.
-fn version(meta: &ObjectMeta) -> Option<u64> {
+fn version(meta: &ObjectMeta) -> Option<u128> {
     let etag = meta.e_tag.as_deref().filter(|etag| !etag.is_empty() && !etag.starts_with("W/"))?;
     let mut hasher = DefaultHasher::new();
     (etag, meta.size).hash(&mut hasher);
-    Some(hasher.finish().max(1))
+    Some(hasher.finish().max(1).into())
 }
 
 impl Source {
@@ -119,60 +80,59 @@ impl Source {
     ///
     /// # Errors
     /// Those of the server and of the network, with their cause; `Changed` if the one file is another one.
-    pub(super) async fn read(&self, path: &Path, begin: ByteRange, room: &mut Room) -> Result<Option<Answer>> {
+    pub(super) async fn read(&self, path: &Path, read: &mut ReadRequest) -> Result<Option<ObjectState>> {
         let (mut left, begun) = (ATTEMPTS, Instant::now());
         loop {
             left -= 1;
-            match self.try_read(path, begin, room).await {
-                Ok(answer) => return Ok(answer),
+            match self.try_read(path, read).await {
+                Ok(found) => return Ok(found),
                 Err(Ended::Broken(_)) if left > 0 && begun.elapsed() < self.patience => tokio::time::sleep(PAUSE).await,
                 Err(Ended::Broken(error) | Ended::Failed(error)) => return Err(error),
             }
         }
     }
 
-    async fn try_read(&self, path: &Path, begin: ByteRange, room: &mut Room) -> Result<Option<Answer>, Ended> {
+    async fn try_read(&self, path: &Path, read: &mut ReadRequest) -> Result<Option<ObjectState>, Ended> {
+        let (begin, size) = (read.begin(), read.size());
         let known_etag = self.pin.as_ref().and_then(|pin| pin.get()?.etag.clone());
         let mut options = GetOptions { if_match: known_etag, ..GetOptions::default() };
         let range = match begin {
-            _ if room.size == 0 => return self.head(path).await.map(|head| head.map(|(answer, _)| answer)),
-            ByteRange::At(offset) if offset <= MOST - room.size as u64 => {
-                GetRange::Bounded(offset..offset + room.size as u64)
-            }
+            _ if size == 0 => return self.head(path).await.map(|meta| meta.as_ref().map(state)),
+            ByteRange::At(offset) if offset <= MOST - size as u64 => GetRange::Bounded(offset..offset + size as u64),
             ByteRange::BeforeEnd(bytes @ 1..=MOST) if self.has_suffixes => GetRange::Suffix(bytes),
             _ => {
-                let Some((answer, meta)) = self.head(path).await? else { return Ok(None) };
-                let offset = begin.offset(answer.object_size);
-                if offset == answer.object_size {
-                    return Ok(Some(answer));
+                let Some(meta) = self.head(path).await? else { return Ok(None) };
+                let offset = begin.offset(meta.size);
+                if offset == meta.size {
+                    return Ok(Some(state(&meta)));
                 }
                 // What follows is to be of the same object.
-                options.if_match = meta.e_tag.filter(|_| answer.version.is_some()).or(options.if_match);
-                GetRange::Bounded(offset..offset.saturating_add(room.size as u64))
+                options.if_match = version(&meta).and(meta.e_tag).or(options.if_match);
+                GetRange::Bounded(offset..offset.saturating_add(size as u64))
             }
         };
         options.range = Some(range);
         match self.store.get_opts(path, options.clone()).await {
-            Ok(result) => self.take(result, 0, room).await.map(Some),
+            Ok(result) => self.take(result, 0, read).await.map(Some),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) if failure::is_out_of_range(&error) => self.nothing_there(path, begin).await,
             Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(&error)),
             Err(error) if self.is_http && failure::is_unusable(&error) => {
-                self.read_unranged(path, begin, room, options, &error).await
+                self.read_unranged(path, read, options, &error).await
             }
             Err(error) => Err(failure::of_store(&error).into()),
         }
     }
 
-    /// The object's length and version, with no bytes.
-    async fn head(&self, path: &Path) -> Result<Option<(Answer, ObjectMeta)>, Ended> {
+    /// What the server says of an object, without its bytes.
+    async fn head(&self, path: &Path) -> Result<Option<ObjectMeta>, Ended> {
         let meta = match self.store.head(path).await {
             Ok(meta) => meta,
             Err(StoreError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(failure::of_store(&error).into()),
         };
         self.check_pin(&meta)?;
-        Ok(Some((Answer { nbytes: 0, object_size: meta.size, version: version(&meta) }, meta)))
+        Ok(Some(meta))
     }
 
     /// The state of an object, and what a request says that is to replace this one and no other.
@@ -181,20 +141,17 @@ impl Source {
     /// Those of [`read`](Self::read).
     pub(super) async fn state(&self, path: &Path) -> Result<Option<(ObjectState, UpdateVersion)>> {
         match self.head(path).await {
-            Ok(Some((answer, meta))) => {
-                let state = (answer.object_size, answer.version.map(u128::from));
-                Ok(Some((state, UpdateVersion { e_tag: meta.e_tag, version: meta.version })))
-            }
+            Ok(Some(meta)) => Ok(Some((state(&meta), UpdateVersion { e_tag: meta.e_tag, version: meta.version }))),
             Ok(None) => Ok(None),
             Err(Ended::Broken(error) | Ended::Failed(error)) => Err(error),
         }
     }
 
     /// A read of which the server says that it begins behind the object's end.
-    async fn nothing_there(&self, path: &Path, begin: ByteRange) -> Result<Option<Answer>, Ended> {
-        let Some((answer, _)) = self.head(path).await? else { return Ok(None) };
-        if begin.offset(answer.object_size) == answer.object_size {
-            return Ok(Some(answer));
+    async fn nothing_there(&self, path: &Path, begin: ByteRange) -> Result<Option<ObjectState>, Ended> {
+        let Some(meta) = self.head(path).await? else { return Ok(None) };
+        if begin.offset(meta.size) == meta.size {
+            return Ok(Some(state(&meta)));
         }
         let reason = "the server returned no bytes for a range within the object";
         Err(Ended::Broken(ErrorKind::Network(reason).into()))
@@ -204,35 +161,36 @@ impl Source {
     async fn read_unranged(
         &self,
         path: &Path,
-        begin: ByteRange,
-        room: &mut Room,
+        read: &mut ReadRequest,
         options: GetOptions,
         ranged: &StoreError,
-    ) -> Result<Option<Answer>, Ended> {
+    ) -> Result<Option<ObjectState>, Ended> {
         let result = match self.store.get_opts(path, GetOptions { range: None, ..options }).await {
             Ok(result) => result,
             Err(StoreError::NotFound { .. }) => return Ok(None),
             Err(error @ StoreError::Precondition { .. }) => return Err(self.replaced(&error)),
             Err(error) => return Err(failure::of_store(&error).into()),
         };
-        let offset = begin.offset(result.meta.size);
+        let offset = read.begin().offset(result.meta.size);
         if offset > MOST_SKIPPED {
             let reason = "the server does not support ranges of bytes, and this one begins more than 64 MiB behind the \
                           object's beginning";
             return Err(failure::failed(reason, ranged).into());
         }
-        self.take(result, offset, room).await.map(Some)
+        self.take(result, offset, read).await.map(Some)
     }
 
     /// Takes the bytes of an answer, from so many behind its beginning on: all, or as many as there is room for.
-    async fn take(&self, result: GetResult, mut skipped: u64, room: &mut Room) -> Result<Answer, Ended> {
+    async fn take(&self, result: GetResult, mut skipped: u64, read: &mut ReadRequest) -> Result<ObjectState, Ended> {
         let GetResult { meta, range, .. } = &result;
         self.check_pin(meta)?;
         let stored = range.end.saturating_sub(range.start);
-        let due = usize::try_from(stored.saturating_sub(skipped)).unwrap_or(usize::MAX).min(room.size);
-        let answer = Answer { nbytes: due, object_size: meta.size, version: version(meta) };
+        let due = usize::try_from(stored.saturating_sub(skipped)).unwrap_or(usize::MAX).min(read.size());
+        let found = state(meta);
         let reads_all = due as u64 == stored;
         let mut bytes = result.into_stream();
+        // What an attempt before this one has brought.
+        read.fill(|buffer| buffer.truncate(0));
         let (mut filled, mut is_too_long) = (0, false);
         // All of it is read if it is needed, for then the connection can be used again.
         while filled < due || reads_all {
@@ -251,10 +209,13 @@ impl Source {
             if is_too_long {
                 break;
             }
-            filled += room.put(filled, rest);
+            filled = read.fill(|buffer| {
+                buffer.write(&rest[..rest.len().min(buffer.capacity() - buffer.filled().len())]);
+                buffer.filled().len()
+            });
         }
         if filled == due && !is_too_long {
-            return Ok(answer);
+            return Ok(found);
         }
         let reason = "the server sent a number of bytes other than announced";
         Err(Ended::Broken(ErrorKind::Network(reason).into()))

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::future::Future;
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,22 +11,18 @@ use object_store::ClientOptions;
 use object_store::client::{HttpClient, HttpConnector, ReqwestConnector};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
-use tokio::task::AbortHandle;
 
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
-
-const FORKED: ErrorKind = ErrorKind::Argument(
-    "a forked process cannot use storages at URLs if its parent has used them; fork earlier, or start a new program",
-);
+use crate::object::asynchronous::FORKED;
 
 /// All requests of the process are made by one thread.
 pub(super) struct Service {
     pub clients: Clients,
     process: u32,
     handle: Handle,
-    /// What ends the thread, and the thread. Both are taken once.
-    running: ManuallyDrop<(oneshot::Sender<()>, JoinHandle<()>)>,
+    /// What ends the thread, and the thread, until this is dropped.
+    running: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
 /// The HTTP clients of all storages: one for those with the same options, so that they share its connections, and that
@@ -102,7 +98,7 @@ impl Service {
             let _ = runtime.block_on(stopped);
         })?;
         let clients = Clients::default();
-        Ok(Service { clients, process: std::process::id(), handle, running: ManuallyDrop::new((stop, thread)) })
+        Ok(Service { clients, process: std::process::id(), handle, running: Some((stop, thread)) })
     }
 
     /// # Errors
@@ -120,22 +116,24 @@ impl Service {
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
-    pub(super) fn spawn(&self, what: impl Future<Output = ()> + Send + 'static) -> Result<AbortHandle> {
+    pub(super) fn spawn(&self, what: impl Future<Output = ()> + Send + 'static) -> Result<()> {
         self.check()?;
-        Ok(self.handle.spawn(what).abort_handle())
+        drop(self.handle.spawn(what));
+        Ok(())
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
+        let running = self.running.take();
         if !self.is_here() {
             // The thread is another process's.
-            return;
+            return mem::forget(running);
         }
-        // SAFETY: it is taken once, and not used after this.
-        let (stop, thread) = unsafe { ManuallyDrop::take(&mut self.running) };
-        let _ = stop.send(());
-        let _ = thread.join();
+        if let Some((stop, thread)) = running {
+            let _ = stop.send(());
+            let _ = thread.join();
+        }
     }
 }
 

@@ -16,7 +16,6 @@ mod index;
 mod records;
 mod writer;
 
-use std::ffi::CStr;
 use std::path::Path;
 
 use self::index::{EntryPosition, Index};
@@ -25,9 +24,8 @@ use self::records::{LOCAL, Method, Record};
 pub use self::writer::ZipWriter;
 use super::byte_range::ByteRange;
 use super::file::OneFile;
-use super::flight::{Answer, Flight, Limits, ObjectRequest};
-use super::relay::{Next, Part, Passed, Relay, Relays};
-use super::traits::{Entry, ObjectStore, check_name, check_prefix};
+use super::flight::Limits;
+use super::traits::{Entry, Found, ObjectStore, Route, check_name, check_prefix, latency};
 use super::whole::filled;
 use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
@@ -45,7 +43,7 @@ const PIECE: usize = 1 << 20;
 /// The most that is decoded at a time of what comes before the bytes that are asked for.
 const SKIPPED: usize = 32 << 10;
 /// The most of a deflated entry that is read in flight.
-const MOST_DEFLATED: u64 = 16 << 20;
+const MOST_DEFLATED: u64 = if cfg!(test) { 4 << 10 } else { 16 << 20 };
 /// The version of all entries, for the file does not change.
 const VERSION: u128 = 1;
 /// What is said of deflated data that no decoder takes.
@@ -67,7 +65,6 @@ pub struct Zip<O> {
     index: Index,
     inflaters: Pool<Box<Inflater>>,
     scratches: Pool<Scratch>,
-    relay: Relay,
 }
 
 /// What has been read of the file before it is needed, from this position on.
@@ -126,8 +123,8 @@ impl<O: ObjectStore> Zip<O> {
         };
         let index = Index::new(directory, &said)?;
         let name = alloc::text(name)?;
-        let (inflaters, scratches, relay) = (Pool::new(), Pool::new(), Relay::new());
-        Ok(Zip { objects, name, base: said.base, index, inflaters, scratches, relay })
+        let (inflaters, scratches) = (Pool::new(), Pool::new());
+        Ok(Zip { objects, name, base: said.base, index, inflaters, scratches })
     }
 
     /// Reads from the file at an offset into an empty buffer.
@@ -417,174 +414,77 @@ impl<O: ObjectStore> ObjectStore for Zip<O> {
         self.objects.gap()
     }
 
-    fn flight(&self) -> Option<&dyn Flight> {
-        self.objects.flight().map(|_| self as &dyn Flight)
+    fn routed_limits(&self) -> Option<Limits> {
+        // What is read of the file is in memory beside what the caller has for the entry.
+        latency(&self.objects).map(|limits| Limits { bytes: limits.bytes.map(|bytes| bytes / 2), ..limits })
+    }
+
+    fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
+        let route = || {
+            check_name(name)?;
+            let Some((entry, record)) = self.index.find(name)?.filter(|_| latency(&self.objects).is_some()) else {
+                return Ok(Route::Own);
+            };
+            let (at, size) = match self.range(entry, &record, begin, size)? {
+                Some((_, 0)) => return Ok(Route::Own),
+                Some(range) => range,
+                None => return Ok(Route::Alone),
+            };
+            let (store, name, begin) = (&self.objects, alloc::text(&self.name)?, ByteRange::At(at));
+            Ok(Route::To { store, name, begin, size, found: Found::Packed })
+        };
+        route().map_err(|error: Error| error.in_object(name))
+    }
+
+    fn unpack(
+        &self,
+        name: &str,
+        begin: ByteRange,
+        (at, bytes): (u64, &[u8]),
+        buffer: &mut Buffer<'_>,
+    ) -> Result<Option<ObjectState>> {
+        let (entry, record) = self.index.find(name)?.ok_or(ErrorKind::Internal)?;
+        let has_header = at == self.header(&record)?;
+        if has_header {
+            entry.set_header_len(records::local_len(bytes, record.name)?);
+        }
+        let ahead = Ahead(at, bytes);
+        let range = self.range(entry, &record, begin, buffer.capacity())?.ok_or(ErrorKind::Internal)?;
+        if ahead.get(range.0, range.1).is_none() {
+            // With the header it was not known where the data are.
+            return if has_header { Ok(None) } else { Err(beyond()) };
+        }
+        self.read_entry(entry, &record, begin, buffer, ahead)?;
+        Ok(Some((record.len, Some(VERSION))))
     }
 }
 
-/// A read of an entry that was passed on.
-pub(in crate::object) struct Reading {
-    begin: ByteRange,
-    room: (*mut u8, usize),
-    /// Where what is read of the file begins.
-    at: u64,
-    /// Whether it is the header alone, which tells where the data are.
-    is_header: bool,
-}
-
 impl<O: ObjectStore> Zip<O> {
-    /// What is read of the file for an entry first, from where on and how many bytes, and whether that is its header
-    /// alone; `None` for what is better read at once, or needs no bytes.
-    fn first(
+    /// What is read of the file for an entry, from where on and how many bytes: its data, with its header, or the
+    /// header alone, as long as it is not known how long that is. `None` for what is better decoded piece by piece.
+    fn range(
         &self,
         entry: &EntryPosition,
         record: &Record<'_>,
         begin: ByteRange,
         size: usize,
-    ) -> Result<Option<First>> {
+    ) -> Result<Option<(u64, usize)>> {
         let (header, offset) = (self.header(record)?, begin.offset(record.len));
         let wanted = usize::try_from(record.len - offset).unwrap_or(usize::MAX).min(size);
-        if wanted == 0 {
-            return Ok(None);
-        }
         let (skipped, len) = match record.method()? {
+            _ if wanted == 0 => return Ok(Some((header, 0))),
             Method::Stored => (offset, wanted as u64),
             Method::Deflated if record.stored > MOST_DEFLATED => return Ok(None),
             Method::Deflated => (0, record.stored),
         };
-        let (at, len, is_header) = match entry.header_len() {
-            Some(before) => (header.checked_add(u64::from(before)), len, false),
-            None => {
-                let before = (LOCAL + record.name.len()) as u64;
-                let is_near = skipped <= self.objects.gap().min(HEADER_GAP) as u64;
-                (Some(header), if is_near { before + EXTRA as u64 + skipped + len } else { before }, !is_near)
-            }
+        let before = (LOCAL + record.name.len()) as u64;
+        let (skipped, len) = match entry.header_len() {
+            Some(before) => (skipped.checked_add(before.into()).ok_or_else(beyond)?, len),
+            None if skipped <= self.objects.gap().min(HEADER_GAP) as u64 => (0, before + EXTRA as u64 + skipped + len),
+            None => (0, before),
         };
-        let skipped = if entry.header_len().is_some() { skipped } else { 0 };
-        let at = at.and_then(|at| at.checked_add(skipped)).ok_or_else(beyond)?;
-        Ok(Some(First { at, len: usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?, is_header }))
-    }
-}
-
-/// What is read of the file first.
-struct First {
-    at: u64,
-    len: usize,
-    is_header: bool,
-}
-
-// SAFETY: `wait` gives back what `Relay` says has ended; `read_entry` tells how many bytes it has written.
-unsafe impl<O: ObjectStore> Flight for Zip<O> {
-    fn limits(&self) -> Limits {
-        let limits = self.objects.flight().map_or_else(Limits::default, Flight::limits);
-        // What is read of the file is in memory beside what the caller has for the entry.
-        Limits { bytes: limits.bytes.map(|bytes| bytes / 2), ..limits }
-    }
-
-    unsafe fn start(&self, outer: *mut ObjectRequest) -> Result<bool> {
-        // SAFETY: the request and its name are valid until it is given back.
-        let (name, begin, room) = unsafe {
-            let ObjectRequest { name, buffer, size, .. } = *outer;
-            let name = CStr::from_ptr(name).to_str().map_err(|_| ErrorKind::Internal)?;
-            (name, (*outer).begin(), (buffer.cast(), size))
-        };
-        check_name(name)?;
-        let Some((entry, record)) = self.index.find(name)? else { return Ok(false) };
-        let flight = self.objects.flight().ok_or(ErrorKind::Internal)?;
-        if let Some(First { at, len, is_header }) = self.first(entry, &record, begin, room.1)? {
-            let part = Part { name: &self.name, begin: ByteRange::At(at), buffer: std::ptr::null_mut(), size: len };
-            // SAFETY: the caller's promise; the bytes go to memory of the relay's.
-            let is_there = unsafe { Relay::pass(flight, outer, &part, Reading { begin, room, at, is_header }) }?;
-            return if is_there { Ok(true) } else { Err(ErrorKind::NotFound("zip file").into()) };
-        }
-        // SAFETY: there is room for so many bytes, which nobody else uses.
-        let mut buffer = Buffer::new(unsafe { alloc::room_at(room.0, room.1) });
-        let outcome = self.answer((entry, &record), begin, &mut buffer, NOT_AHEAD);
-        self.relay.end(outer, outcome.map(Some)).map(|()| true)
-    }
-
-    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        // SAFETY: the caller's promise.
-        unsafe { self.relay.wait(self, self.objects.flight().ok_or(ErrorKind::Internal)?) }
-    }
-
-    unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        // SAFETY: the caller's promise.
-        unsafe { Relay::cancel(self, request) };
-    }
-
-    unsafe fn take_error(&self, request: *mut ObjectRequest) -> Option<Error> {
-        // SAFETY: the caller's promise.
-        unsafe { ObjectRequest::take_error(request) }
-    }
-}
-
-impl<O: ObjectStore> Zip<O> {
-    /// Reads an entry, and tells what has been read of it.
-    fn answer(
-        &self,
-        (entry, record): (&EntryPosition, &Record<'_>),
-        begin: ByteRange,
-        buffer: &mut Buffer<'_>,
-        ahead: Ahead<'_>,
-    ) -> Result<Answer> {
-        self.read_entry(entry, record, begin, buffer, ahead)?;
-        let (nbytes, object_size) = (buffer.filled().len(), record.len);
-        Ok(Answer { nbytes, object_size, version: Some(VERSION), is_lasting: true })
-    }
-
-    /// What becomes of a read in flight when a part of the file is there.
-    ///
-    /// # Safety
-    /// The request is this thread's, and its memory is used by nobody else.
-    unsafe fn arrived(
-        &self,
-        passed: &mut Passed<Reading>,
-        outer: *mut ObjectRequest,
-        answer: Result<Option<Answer>>,
-    ) -> Result<Next<'_>> {
-        let answer = answer?.ok_or(ErrorKind::NotFound("zip file"))?;
-        // SAFETY: the name is valid until the request is given back.
-        let name = unsafe { CStr::from_ptr((*outer).name) }.to_str().map_err(|_| ErrorKind::Internal)?;
-        let (entry, record) = self.index.find(name)?.ok_or(ErrorKind::Internal)?;
-        let Reading { begin, room, at, is_header } = passed.own;
-        if is_header {
-            entry.set_header_len(records::local_len(passed.bytes(answer), record.name)?);
-            let First { at, len, .. } = self.first(entry, &record, begin, room.1)?.ok_or(ErrorKind::Internal)?;
-            (passed.own.at, passed.own.is_header) = (at, false);
-            return Ok(Next::Pass(Part {
-                name: &self.name,
-                begin: ByteRange::At(at),
-                buffer: std::ptr::null_mut(),
-                size: len,
-            }));
-        }
-        let bytes = passed.bytes(answer);
-        if entry.header_len().is_none() {
-            entry.set_header_len(records::local_len(bytes, record.name)?);
-        }
-        // SAFETY: there is room for so many bytes, which nobody else uses.
-        let mut buffer = Buffer::new(unsafe { alloc::room_at(room.0, room.1) });
-        let outcome = self.answer((entry, &record), begin, &mut buffer, Ahead(at, bytes));
-        Ok(Next::Ended(outcome.map(Some)))
-    }
-}
-
-impl<O: ObjectStore> Relays for Zip<O> {
-    type Own = Reading;
-
-    fn to(&self, _: &Reading) -> Result<&dyn Flight> {
-        Ok(self.objects.flight().ok_or(ErrorKind::Internal)?)
-    }
-
-    unsafe fn next(
-        &self,
-        passed: &mut Passed<Reading>,
-        outer: *mut ObjectRequest,
-        answer: Result<Option<Answer>>,
-    ) -> Next<'_> {
-        // SAFETY: the caller's promise.
-        unsafe { self.arrived(passed, outer, answer) }.unwrap_or_else(|error| Next::Ended(Err(error)))
+        let at = header.checked_add(skipped).ok_or_else(beyond)?;
+        Ok(Some((at, usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?)))
     }
 }
 
