@@ -82,6 +82,34 @@ void a_first_read()
     CHECK(nczchunk::read<int>(var, store, {start, count, stride}) == (std::vector<int>{11, 14}));
 }
 
+void points_and_lists()
+{
+    Chunks chunks = make_chunks();
+    const Variable var = make_variable();
+    const ChunkStore store = make_store(chunks);
+
+    const std::size_t points[3][2] = {{3, 5}, {0, 0}, {3, 5}};
+    const nczchunk::Span<const std::size_t> indices(&points[0][0], 6);
+    CHECK(nczchunk::read_points<int>(var, store, indices) == (std::vector<int>{35, 0, 35}));
+    nczchunk::write_points(var, store, indices, std::vector<int>{-1, -2, -3});
+    CHECK(nczchunk::read_points<int>(var, store, indices) == (std::vector<int>{-3, -2, -3}));
+    CHECK_THROWS(nczchunk::read_points<int>(var, store, std::vector<std::size_t>(3)), Status::invalid, "3 indices");
+    CHECK_THROWS(nczchunk::read_points<int>(var, store, std::vector<std::size_t>{0, 6}), Status::coordinates,
+                 "dimension 1: index 6");
+    CHECK_THROWS(nczchunk::write_points(var, store, indices, std::vector<int>(2)), Status::invalid, "3 elements");
+
+    // Rows 2 and 1, and of each the columns 4 and 0; or the whole row.
+    const nczchunk::Lists both = {{{2, 1}}, {{4, 0}}};
+    const nczchunk::Lists rows = {{{2}}, std::nullopt};
+    CHECK(nczchunk::read_lists<int>(var, store, both) == (std::vector<int>{24, 20, 14, 10}));
+    CHECK(nczchunk::read_lists<int>(var, store, rows) == (std::vector<int>{20, 21, 22, 23, 24, 25}));
+    nczchunk::write_lists(var, store, both, std::vector<int>{1, 2, 3, 4});
+    CHECK(nczchunk::read_lists<int>(var, store, both) == (std::vector<int>{1, 2, 3, 4}));
+    const nczchunk::Lists none = {std::vector<std::size_t>(), std::nullopt};
+    CHECK(nczchunk::read_lists<int>(var, store, none).empty());
+    CHECK_THROWS(nczchunk::read_lists<int>(var, store, {std::nullopt}), Status::invalid, "1 lists for 2 dimensions");
+}
+
 void memory_of_the_callers()
 {
     Chunks chunks = make_chunks();
@@ -881,6 +909,7 @@ void threads_of_the_program()
 int main()
 {
     a_first_read();
+    points_and_lists();
     memory_of_the_callers();
     spans_are_made_of_what_is_contiguous();
     lists_of_another_rank_are_refused();

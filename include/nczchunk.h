@@ -541,6 +541,107 @@ int nczchunk_write_vars(const nczchunk_var *var,
                         nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
+ * LISTS OF INDICES AND POINTS
+ *
+ * Read and write elements that no stride describes: along a dimension those of a list, or single elements.
+ *
+ *     size_t rows[3] = {7, 0, 7};
+ *     const size_t *lists[2] = {rows, NULL};
+ *     size_t start[2] = {0, 10}, count[2] = {3, 20};
+ *     float of_rows[3][20];
+ *     int status = nczchunk_read_lists(var, store, start, count, NULL, lists, of_rows, NULL);
+ *
+ *     size_t points[2][2] = {{9, 19}, {3, 2}};
+ *     float of_points[2];
+ *     if (!status) status = nczchunk_read_points(var, store, 2, &points[0][0], of_points, NULL);
+ *
+ * Each touched chunk is asked for, decoded and stored once, however many of its elements are named, and however often;
+ * and so it is with several threads, with a cache and with requests in flight. The library sorts lists and points for
+ * that: a point takes up to 64 bytes of memory while it does, then 16, and an index of a list 16.
+ */
+
+/**
+ * Reads single elements. points has num_points * rank entries, one point after another: of each an index along every
+ * dimension. The points may be in any order and may name an element several times. data has room for num_points
+ * elements, in the order of the points. For a scalar, points is ignored.
+ *
+ * Every chunk that has a point is asked for once, in row-major order of chunk indices; no other chunk is. For
+ * num_points 0 nothing is read.
+ *
+ * Errors found before any callback runs, with data untouched: NCZCHUNK_EINVAL (var or store is NULL; points is NULL
+ * although there are indices; more than PTRDIFF_MAX bytes of points or elements), NCZCHUNK_EINVALCOORDS (an index
+ * beyond its dimension), NCZCHUNK_ENOMEM, NCZCHUNK_EINVAL (data is NULL although elements are selected). Errors of a
+ * chunk: those of nczchunk_read_vars.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_read_points(const nczchunk_var *var,
+                         const nczchunk_chunk_store *store,
+                         size_t num_points,
+                         const size_t *points,
+                         void *data,
+                         nczchunk_context *context);
+
+/**
+ * Writes single elements: the arguments are those of nczchunk_read_points. data is only read. If several points are
+ * the same element, it becomes what data has for the last of them.
+ *
+ * Every chunk that has a point is stored once. It is fetched before, unless there are points at all of its elements
+ * inside the dimensions. Errors found before any callback runs: those of nczchunk_read_points, then NCZCHUNK_EPERM
+ * (the store is read-only). Errors of a chunk: those of nczchunk_write_vars.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_write_points(const nczchunk_var *var,
+                          const nczchunk_chunk_store *store,
+                          size_t num_points,
+                          const size_t *points,
+                          const void *data,
+                          nczchunk_context *context);
+
+/**
+ * Reads a hyperslab that has a list of indices along some dimensions. lists has rank entries. Where lists[d] is NULL,
+ * start, count and stride select along dimension d as for nczchunk_read_vars. Where it is not, it has count[d]
+ * indices, in any order and with any repetitions, and start[d] and stride[d] are ignored. data has room for the
+ * product of the counts: element (i, j, ...) is the one at the i-th index of the first dimension, the j-th of the
+ * second, and so on.
+ *
+ * lists NULL stands for no list. start may be NULL if every dimension has a list; count may be NULL, for the length of
+ * each dimension, if none has.
+ *
+ * Every touched chunk is asked for once, as for nczchunk_read_vars.
+ *
+ * Errors found before any callback runs, with data untouched: those of nczchunk_read_vars, NCZCHUNK_EINVAL (count is
+ * NULL although a dimension has a list), NCZCHUNK_EINVALCOORDS (an index beyond its dimension), NCZCHUNK_ENOMEM.
+ * Errors of a chunk: those of nczchunk_read_vars.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_read_lists(const nczchunk_var *var,
+                        const nczchunk_chunk_store *store,
+                        const size_t *start,
+                        const size_t *count,
+                        const ptrdiff_t *stride,
+                        const size_t *const *lists,
+                        void *data,
+                        nczchunk_context *context);
+
+/**
+ * Writes a hyperslab that has a list of indices along some dimensions: the arguments are those of nczchunk_read_lists.
+ * data is only read. If a list has an index several times, the element becomes what data has for the last of them.
+ *
+ * Every touched chunk is stored once, and fetched before unless it is covered. Errors found before any callback runs:
+ * those of nczchunk_read_lists, then NCZCHUNK_EPERM (the store is read-only). Errors of a chunk: those of
+ * nczchunk_write_vars.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_write_lists(const nczchunk_var *var,
+                         const nczchunk_chunk_store *store,
+                         const size_t *start,
+                         const size_t *count,
+                         const ptrdiff_t *stride,
+                         const size_t *const *lists,
+                         const void *data,
+                         nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
  * CONTEXT: ERRORS, PROGRESS AND THREADS
  *
  * Ask a context which error occurred, in which dimension and at which chunk. A status gives only the kind of an error.

@@ -1865,6 +1865,133 @@ void write(VariableRef variable,
         context);
 }
 
+/// For each dimension a list of indices along it, in any order; nothing stands for the whole dimension.
+using Lists = std::vector<std::optional<std::vector<std::size_t>>>;
+
+namespace detail {
+
+/// Lists as the C functions take them.
+class ListsInC {
+  public:
+    ListsInC(VariableRef variable, const Lists &lists) : start_(variable.rank(), 0), count_(variable.shape())
+    {
+        const std::size_t rank = variable.rank();
+        if (lists.size() != rank)
+            throw Error(Status::invalid,
+                        "there are " + text(lists.size()) + " lists for " + text(rank) + " dimensions");
+        for (std::size_t d = 0; d < rank; d++) {
+            // An empty list may have no address, which would stand for no list.
+            const std::size_t *const none = &nothing_;
+            lists_.push_back(!lists[d] ? nullptr : lists[d]->empty() ? none : lists[d]->data());
+            if (lists[d])
+                count_[d] = lists[d]->size();
+            if (count_[d] != 0 && elements_ > std::numeric_limits<std::size_t>::max() / count_[d])
+                throw Error(Status::invalid, "the lists select more elements than memory can hold");
+            elements_ *= count_[d];
+        }
+    }
+
+    const std::size_t *start() const noexcept { return start_.data(); }
+    const std::size_t *count() const noexcept { return count_.data(); }
+    const std::size_t *const *lists() const noexcept { return lists_.data(); }
+    std::size_t elements() const noexcept { return elements_; }
+
+  private:
+    Lengths start_, count_;
+    std::vector<const std::size_t *> lists_;
+    std::size_t nothing_ = 0, elements_ = 1;
+};
+
+/// How many points there are: each has an index for every dimension.
+inline std::size_t num_points(VariableRef variable, std::size_t indices)
+{
+    const std::size_t rank = variable.rank();
+    if (rank == 0 || indices % rank != 0)
+        throw Error(Status::invalid, text(indices) + " indices are not those of points in " + text(rank)
+                                         + " dimensions");
+    return indices / rank;
+}
+
+inline void check_number(std::size_t given, std::size_t selected)
+{
+    if (given != selected)
+        throw Error(Status::invalid, text(selected) + " elements are selected, and there are " + text(given));
+}
+
+} // namespace detail
+
+/// Reads single elements and returns them in the order of the points: of each an index along every dimension, one point
+/// after another, in any contiguous container of std::size_t. See nczchunk_read_points, also for the errors.
+template <class T, class Points>
+std::vector<T> read_points(VariableRef variable, StoreRef store, const Points &points, ContextRef context = {})
+{
+    const auto indices = as_span(points);
+    detail::check_element_size<T>(variable.element_size());
+    std::vector<T> data(detail::num_points(variable, indices.size()));
+    call(
+        [&](nczchunk_context *with) {
+            return nczchunk_read_points(variable.get(), store.get(), data.size(), indices.data(), data.data(), with);
+        },
+        context);
+    return data;
+}
+
+/// Writes single elements: see read_points and nczchunk_write_points.
+template <class Points, class Container>
+void write_points(VariableRef variable,
+                  StoreRef store,
+                  const Points &points,
+                  const Container &data,
+                  ContextRef context = {})
+{
+    const auto indices = as_span(points);
+    const auto span = as_span(data);
+    detail::check_element_size<typename decltype(span)::value_type>(variable.element_size());
+    detail::check_number(span.size(), detail::num_points(variable, indices.size()));
+    call(
+        [&](nczchunk_context *with) {
+            return nczchunk_write_points(variable.get(), store.get(), span.size(), indices.data(), span.data(), with);
+        },
+        context);
+}
+
+/// Reads the elements that lists of indices select, each along its dimension, and returns them row-major. See
+/// nczchunk_read_lists, also for the errors.
+template <class T>
+std::vector<T> read_lists(VariableRef variable, StoreRef store, const Lists &lists, ContextRef context = {})
+{
+    const detail::ListsInC selected(variable, lists);
+    detail::check_element_size<T>(variable.element_size());
+    std::vector<T> data(selected.elements());
+    call(
+        [&](nczchunk_context *with) {
+            return nczchunk_read_lists(variable.get(), store.get(), selected.start(), selected.count(), nullptr,
+                                       selected.lists(), data.data(), with);
+        },
+        context);
+    return data;
+}
+
+/// Writes the elements that lists of indices select: see read_lists and nczchunk_write_lists.
+template <class Container>
+void write_lists(VariableRef variable,
+                 StoreRef store,
+                 const Lists &lists,
+                 const Container &data,
+                 ContextRef context = {})
+{
+    const detail::ListsInC selected(variable, lists);
+    const auto span = as_span(data);
+    detail::check_element_size<typename decltype(span)::value_type>(variable.element_size());
+    detail::check_number(span.size(), selected.elements());
+    call(
+        [&](nczchunk_context *with) {
+            return nczchunk_write_lists(variable.get(), store.get(), selected.start(), selected.count(), nullptr,
+                                        selected.lists(), span.data(), with);
+        },
+        context);
+}
+
 /// Writes a hyperslab from a part of memory: see read_into.
 template <class Container>
 void write(VariableRef variable,

@@ -336,6 +336,60 @@ int nczchunk_array_set_verify(nczchunk_array *array,
                               nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
+ * LISTS OF INDICES AND POINTS OF AN ARRAY
+ *
+ * nczchunk_read_points, nczchunk_read_lists and the functions that write, with the array's variable and store. Arrays
+ * of variable-length strings are read and written as by nczchunk_array_read and nczchunk_array_write.
+ */
+
+/**
+ * Reads single elements of an array: see nczchunk_read_points, which has the same errors.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_read_points(const nczchunk_array *array,
+                               size_t num_points,
+                               const size_t *points,
+                               void *data,
+                               nczchunk_context *context);
+
+/**
+ * Writes single elements of an array that was opened with NCZCHUNK_WRITE: see nczchunk_write_points, which has the
+ * same errors.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_write_points(const nczchunk_array *array,
+                                size_t num_points,
+                                const size_t *points,
+                                const void *data,
+                                nczchunk_context *context);
+
+/**
+ * Reads a hyperslab of an array that has a list of indices along some dimensions: see nczchunk_read_lists, which has
+ * the same errors.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_read_lists(const nczchunk_array *array,
+                              const size_t *start,
+                              const size_t *count,
+                              const ptrdiff_t *stride,
+                              const size_t *const *lists,
+                              void *data,
+                              nczchunk_context *context);
+
+/**
+ * Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE, and that has a list of indices along some
+ * dimensions: see nczchunk_write_lists, which has the same errors.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_write_lists(const nczchunk_array *array,
+                               const size_t *start,
+                               const size_t *count,
+                               const ptrdiff_t *stride,
+                               const size_t *const *lists,
+                               const void *data,
+                               nczchunk_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------------------
  * ATTRIBUTES OF AN ARRAY
  *
  * Read the attributes of an array, one by one or all as JSON.

@@ -1238,6 +1238,31 @@ class Array {
         nczchunk::read_into(variable(), store(), hyperslab, out, layout, context);
     }
 
+    /// Reads or writes single elements, or those of lists of indices along dimensions: see read_points and read_lists
+    /// of nczchunk.hpp. Not for strings.
+    template <class T, class Points> std::vector<T> read_points(const Points &points, ContextRef context = {}) const
+    {
+        check_type<T>();
+        return nczchunk::read_points<T>(variable(), store(), points, context);
+    }
+    template <class Points, class Container>
+    void write_points(const Points &points, const Container &data, ContextRef context = {}) const
+    {
+        check_type<std::remove_cv_t<detail::ValueOf<const Container>>>();
+        nczchunk::write_points(variable(), store(), points, data, context);
+    }
+    template <class T> std::vector<T> read_lists(const Lists &lists, ContextRef context = {}) const
+    {
+        check_type<T>();
+        return nczchunk::read_lists<T>(variable(), store(), lists, context);
+    }
+    template <class Container>
+    void write_lists(const Lists &lists, const Container &data, ContextRef context = {}) const
+    {
+        check_type<std::remove_cv_t<detail::ValueOf<const Container>>>();
+        nczchunk::write_lists(variable(), store(), lists, data, context);
+    }
+
     /// Writes a hyperslab of an array that was opened with Access::write, from memory of the caller's: see
     /// nczchunk_array_write. For an array of strings, pass a container of std::string, std::string_view or const char
     /// *.

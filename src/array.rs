@@ -23,6 +23,7 @@ use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
 use super::context::{report, report_transfer};
 use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::pointers::{destination, guard, hand_over, handle, handle_mut, hyperslab, required_mut, take_back, text};
+use super::points::Chosen;
 use super::read::nczchunk_read_vars;
 use super::write::nczchunk_write_vars;
 use nczchunk::Array;
@@ -144,7 +145,8 @@ pub unsafe extern "C" fn nczchunk_array_read(
     unsafe {
         match array.as_ref() {
             Some(of_texts) if *of_texts.array.element_type() == ElementType::String => {
-                read_texts(&of_texts.array, (start, count, stride), data, context)
+                let none = ptr::null();
+                read_texts(&of_texts.array, Chosen::Lists { start, count, stride, lists: none }, data, context)
             }
             _ => {
                 let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
@@ -157,10 +159,10 @@ pub unsafe extern "C" fn nczchunk_array_read(
 /// Reads strings. None is handed over before all are read.
 ///
 /// # Safety
-/// As for [`nczchunk_read_vars`].
-unsafe fn read_texts(
+/// As for [`nczchunk_read_vars`] and [`Chosen::with`].
+pub(super) unsafe fn read_texts(
     array: &Array,
-    (start, count, stride): (*const usize, *const usize, *const isize),
+    chosen: Chosen,
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
@@ -168,9 +170,9 @@ unsafe fn read_texts(
     unsafe {
         report_transfer(context, |options, done| {
             let variable = array.variable();
-            let slab = hyperslab(variable, start, count, stride)?;
             let check = |len| destination(data.cast(), len).map(|_| ());
-            strings::read(variable, array.store(), &slab, options, done, check)?.hand_over(data);
+            let read = |slab: &_| strings::read(variable, array.store(), slab, options, done, check);
+            chosen.with(variable, read)?.hand_over(data);
             Ok(())
         })
     }

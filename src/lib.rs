@@ -16,6 +16,8 @@ pub mod array;
 #[cfg(feature = "arrays")]
 pub mod array_objects;
 #[cfg(feature = "arrays")]
+pub mod array_points;
+#[cfg(feature = "arrays")]
 pub mod attribute;
 pub mod cache;
 pub mod chunkshape;
@@ -39,6 +41,7 @@ pub mod objects;
 pub mod odometer;
 pub mod plan;
 mod pointers;
+pub mod points;
 pub mod progress;
 pub mod projection;
 pub mod read;

@@ -10,6 +10,8 @@
 
 #[path = "oracle/cases.rs"]
 mod cases;
+#[path = "oracle/chosen.rs"]
+mod chosen;
 #[path = "oracle/lists.rs"]
 mod lists;
 #[path = "oracle/naive.rs"]
@@ -149,6 +151,17 @@ fn random_arrays_with_lists_of_chunk_lengths() {
             let rank = rng.usize(1..=3);
             let dims: Vec<_> = (0..rank).map(|_| lists::Listed::random(rng, 4, 4)).collect();
             lists::check(&dims, variant);
+        }
+    });
+}
+
+/// Points and lists of indices in up to four dimensions: reads and writes.
+#[test]
+fn random_points_and_lists_of_indices() {
+    seeded(|rng| {
+        for _ in 0..at_most(20_000) {
+            let threads = if rng.u8(..) < 8 { 3 } else { 1 };
+            chosen::check(rng, threads);
         }
     });
 }

@@ -47,12 +47,28 @@ pub fn try_box<T>(value: T) -> Result<Box<T>> {
     Ok(Slot::new()?.fill(value))
 }
 
+/// An empty list with room for so many, unless the allocation fails.
+pub fn room<T>(len: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(len).map_err(|_| Failed)?;
+    Ok(list)
+}
+
 /// A copy of a list, unless the allocation fails.
 pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(values.len()).map_err(|_| Failed)?;
     copy.extend_from_slice(values);
     Ok(copy)
+}
+
+/// A list of what comes, unless the allocation fails.
+pub fn collected<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    for value in values {
+        push(&mut list, value)?;
+    }
+    Ok(list)
 }
 
 /// A copy of a text, unless the allocation fails.

@@ -40,6 +40,10 @@ pub enum ErrorKind {
     #[error("start {start} is outside the dimension, whose length is {dimlen}")]
     #[allow(missing_docs)]
     Start { start: usize, dimlen: usize },
+    /// An index of a list, or of a point, is beyond its dimension.
+    #[error("index {index} is outside the dimension, whose length is {dimlen}")]
+    #[allow(missing_docs)]
+    Beyond { index: usize, dimlen: usize },
     /// The last selected element is beyond its dimension.
     #[error("start {start}, count {count}, stride {stride} reach beyond the dimension, whose length is {dimlen}")]
     #[allow(missing_docs)]
@@ -207,7 +211,9 @@ impl ErrorKind {
             | ErrorKind::UnknownSetting(_) => status::EINVAL,
             ErrorKind::ReadOnly | ErrorKind::OpenedToRead => status::EPERM,
             ErrorKind::Rank(_) => status::EMAXDIMS,
-            ErrorKind::NoStart | ErrorKind::Start { .. } | ErrorKind::Index { .. } => status::EINVALCOORDS,
+            ErrorKind::NoStart | ErrorKind::Start { .. } | ErrorKind::Beyond { .. } | ErrorKind::Index { .. } => {
+                status::EINVALCOORDS
+            }
             ErrorKind::Edge { .. } | ErrorKind::ChunkRange { .. } => status::EEDGE,
             ErrorKind::Stride(_) => status::ESTRIDE,
             ErrorKind::DimensionLength(_) | ErrorKind::Origin { .. } => status::EDIMSIZE,

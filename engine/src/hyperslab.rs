@@ -3,7 +3,9 @@
 //! Element `k` along a dimension is `start + k*stride`, for `k` in `0..count`. The last one is `start +
 //! (count-1)*stride`; `start + count*stride` bounds nothing and is never computed.
 //!
-//! The checks and their order are netCDF's: every stride first, then start and end, dimension by dimension.
+//! The checks and their order are netCDF's: every stride first, then start and end, dimension by dimension. Where a
+//! dimension has a list of indices, each of them is checked in place of start and end. Points are checked where they
+//! are sorted: [`points`](crate::points).
 
 use std::ops::Range;
 
@@ -56,6 +58,11 @@ impl Slice {
         Slice { start, count, stride: step, descends }
     }
 
+    /// What stands for a list of so many indices.
+    fn of_list(count: usize) -> Self {
+        Slice { start: 0, count, stride: 1, descends: false }
+    }
+
     /// Those of its elements that lie in such a part of the dimension, counted from where the part begins; and how many
     /// are before them.
     pub(crate) fn within(&self, part: Range<usize>) -> (Slice, usize) {
@@ -101,12 +108,40 @@ impl Slice {
 /// let every_other = Hyperslab::new(&[1, 0], &[2, 3]).with_stride(&[1, 2]);
 /// # let _ = (all, box_of_six, every_other);
 /// ```
+///
+/// Lists of indices, along some dimensions, select what follows no stride; points select single elements.
+///
+/// ```
+/// use nczchunk::{Access, Hyperslab, Plan, Variable};
+///
+/// let variable = Variable::new(&[10, 20], &[4, 5], 4)?;
+/// // Rows 7, 0 and 7 again, and of each every other element: 3 x 10 elements.
+/// let rows = [Some(&[7, 0, 7][..]), None];
+/// let of_rows = Hyperslab::new(&[0, 0], &[0, 10]).with_stride(&[1, 2]).with_indices(&rows);
+/// assert_eq!(Plan::new(&variable, &of_rows, Access::Read)?.num_elements(), 30);
+/// // The elements (9, 19) and (3, 2).
+/// let points = Hyperslab::points(2, &[9, 19, 3, 2]);
+/// assert_eq!(Plan::new(&variable, &points, Access::Read)?.num_elements(), 2);
+/// # Ok::<(), nczchunk::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hyperslab<'a> {
     start: Option<&'a [usize]>,
     count: Option<&'a [usize]>,
     stride: Option<&'a [isize]>,
     both_ways: bool,
+    chosen: Chosen<'a>,
+}
+
+/// What of a request follows no rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Chosen<'a> {
+    #[default]
+    Nothing,
+    /// For each dimension its indices, unless it has a start, a count and a stride.
+    Indices(&'a [Option<&'a [usize]>]),
+    /// So many points, one after another: each has an index for each dimension.
+    Points(usize, &'a [usize]),
 }
 
 /// The lists of a request, each of which has one entry per dimension if it is given.
@@ -134,7 +169,16 @@ impl<'a> Hyperslab<'a> {
     /// no stride for 1.
     #[inline]
     pub fn from_lists(start: Option<&'a [usize]>, count: Option<&'a [usize]>, stride: Option<&'a [isize]>) -> Self {
-        Hyperslab { start, count, stride, both_ways: false }
+        Hyperslab { start, count, stride, ..Hyperslab::default() }
+    }
+
+    /// Single elements, in any order, each as often as it is named: `coordinates` has an index for each dimension of
+    /// the first point, then of the second, and so on. In memory they are a list of `num_points` elements, in this
+    /// order. If points that are written are the same element, the last one is.
+    #[must_use]
+    #[inline]
+    pub fn points(num_points: usize, coordinates: &'a [usize]) -> Self {
+        Hyperslab { chosen: Chosen::Points(num_points, coordinates), ..Hyperslab::default() }
     }
 
     /// The same with strides: the distance from each element to the next, at least 1.
@@ -150,6 +194,29 @@ impl<'a> Hyperslab<'a> {
     #[inline]
     pub fn with_signed_stride(self, stride: &'a [isize]) -> Self {
         Hyperslab { stride: Some(stride), both_ways: true, ..self }
+    }
+
+    /// The same with a list of indices instead of start, count and stride for each dimension that is given one: the
+    /// elements with these indices along the dimension, in any order, each as often as it is named. What is selected is
+    /// the product of all dimensions' elements. If what is written has an index twice, the last one is written.
+    #[must_use]
+    #[inline]
+    pub fn with_indices(self, indices: &'a [Option<&'a [usize]>]) -> Self {
+        Hyperslab { chosen: Chosen::Indices(indices), ..self }
+    }
+
+    /// What follows no rule.
+    #[inline(always)]
+    pub(crate) fn chosen(&self) -> Chosen<'a> {
+        self.chosen
+    }
+
+    /// The list of indices along a dimension, if it has one.
+    pub(crate) fn indices(&self, d: usize) -> Option<&'a [usize]> {
+        match self.chosen {
+            Chosen::Indices(indices) => indices.get(d).copied().flatten(),
+            _ => None,
+        }
     }
 
     /// The same, with negative strides allowed.
@@ -191,10 +258,11 @@ impl<'a> Hyperslab<'a> {
         Some(Lists { start, count, stride: of_rank(self.stride, rank)? })
     }
 
-    /// Checks the request as `nc_get_vars` and `nc_put_vars` do, and gives the slice of each dimension.
+    /// Checks the request as `nc_get_vars` and `nc_put_vars` do, and gives the slice of each dimension; of one with a
+    /// list of indices, how many these are.
     ///
     /// # Errors `Argument` if a list has not one entry per dimension, unless there are none; with their dimension
-    /// `Stride`, for 0 and, unless both ways are allowed, below; `Start` and `Edge`.
+    /// `Stride`, for 0 and, unless both ways are allowed, below; `Start`, `Edge` and `Beyond`.
     pub(crate) fn slices(
         self,
         dimensions: &'a [Dimension],
@@ -204,18 +272,39 @@ impl<'a> Hyperslab<'a> {
         if rank > 0 && self.lists(rank).is_none() {
             return Err(ErrorKind::Argument("start, count and stride must have one entry for each dimension").into());
         }
-        if let Some(d) = (0..rank).find(|&d| self.stride(d) == 0 || (self.stride(d) < 0 && !self.both_ways)) {
+        if matches!(self.chosen, Chosen::Indices(indices) if indices.len() != rank && rank > 0) {
+            return Err(ErrorKind::Argument("there must be an entry for each dimension, a list or none").into());
+        }
+        let is_slice = move |d: &usize| self.indices(*d).is_none();
+        let is_refused = |d: &usize| self.stride(*d) == 0 || (self.stride(*d) < 0 && !self.both_ways);
+        if let Some(d) = (0..rank).filter(is_slice).find(is_refused) {
             return Err(Error::from(ErrorKind::Stride(self.stride(d))).in_dimension(d));
         }
-        let count = move |d: usize| self.count(d, dimensions[d].len());
+        let count = move |d: usize| match self.indices(d) {
+            Some(indices) => indices.len(),
+            None => self.count(d, dimensions[d].len()),
+        };
         // A write of nothing is not checked against the far end of any dimension, so none of its counts is looked at
         // later.
         let is_nothing = access == Access::Write && (0..rank).any(|d| count(d) == 0);
         for (d, dimension) in dimensions.iter().enumerate() {
-            Slice::check(dimension.len(), self.start(d), count(d), self.stride(d), !is_nothing)
-                .map_err(|error| error.in_dimension(d))?;
+            let checked = match self.indices(d) {
+                Some(indices) => check_indices(dimension.len(), indices),
+                None => Slice::check(dimension.len(), self.start(d), count(d), self.stride(d), !is_nothing),
+            };
+            checked.map_err(|error| error.in_dimension(d))?;
         }
-        Ok((0..rank).map(move |d| Slice::fitting(self.start(d), if is_nothing { 0 } else { count(d) }, self.stride(d))))
+        Ok((0..rank).map(move |d| {
+            let count = if is_nothing { 0 } else { count(d) };
+            if is_slice(&d) { Slice::fitting(self.start(d), count, self.stride(d)) } else { Slice::of_list(count) }
+        }))
+    }
+}
+
+fn check_indices(dimlen: usize, indices: &[usize]) -> Result<()> {
+    match indices.iter().find(|&&index| index >= dimlen) {
+        Some(&index) => Err(ErrorKind::Beyond { index, dimlen }.into()),
+        None => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Programs use the crate [`nczchunk`](https://docs.rs/nczchunk), which is this one and what opens arrays above it.
 //!
 //! ```text
-//!            (start, count, stride)          variable: grid of chunks, element size, byte order, fill value
+//!    (start, count, stride), lists, points   variable: grid of chunks, element size, byte order, fill value
 //!                       \                    /
 //!                      hyperslab    checked once, here and nowhere else
 //!                           |
@@ -67,6 +67,7 @@ pub mod owner;
 pub mod panic_guard;
 #[doc(hidden)]
 pub mod plan;
+mod points;
 #[doc(hidden)]
 pub mod pool;
 #[doc(hidden)]

@@ -15,7 +15,8 @@ use crate::projection::{Projection, Projections};
 /// the plans counts: all who ask must give the same.
 ///
 /// # Errors
-/// `Argument` if the plans are for different grids of chunks, or if there is not one index per dimension.
+/// `Argument` if the plans are for different grids of chunks, if one of them is of points, or if there is not one index
+/// per dimension.
 pub fn owner<'p>(plans: impl Iterator<Item = &'p Plan<'p>> + Clone, chunk_indices: &[isize]) -> Result<Option<usize>> {
     let Some(any) = plans.clone().next() else { return Ok(None) };
     if chunk_indices.len() != any.rank() {
@@ -24,6 +25,7 @@ pub fn owner<'p>(plans: impl Iterator<Item = &'p Plan<'p>> + Clone, chunk_indice
     let mut most = 0;
     for plan in plans.clone() {
         any.check_grid(plan)?;
+        plan.check_product()?;
         most = most.max(selected(plan, chunk_indices));
     }
     if most == 0 {

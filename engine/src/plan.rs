@@ -2,19 +2,25 @@
 //!
 //! Every dimension has its [`Projections`]; the touched chunks are their product. Chunk `i` of the plan, in row-major
 //! order of chunk indices, is found by writing `i` in the mixed radix of the projections' numbers. A plan takes memory
-//! for its rank, not for its chunks.
+//! for its rank, not for its chunks; one of lists or points takes memory for these.
+//!
+//! Points have one dimension: their list, sorted by chunk. It is a dimension whose chunks have a list of lengths, which
+//! are how many points there are in each touched chunk; and its projections are those of the whole list.
 //!
 //! A plan keeps what it was made from, so it can only be executed for its own variable and layout of memory: see
 //! [`transfer`](crate::transfer).
 
 use std::ops::Range;
 
-use crate::alloc::try_box;
+use crate::alloc::{self, try_box};
+use crate::chunk_list::ChunkRun;
+use crate::copy::Place;
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, Dimension, Grid};
-use crate::hyperslab::Hyperslab;
+use crate::hyperslab::{Chosen, Hyperslab, Slice};
 use crate::layout::{Elements, Layout};
+use crate::points::Points;
 use crate::projection::{Projection, Projections};
 use crate::variable::Variable;
 
@@ -23,7 +29,9 @@ use crate::variable::Variable;
 pub struct Plan<'v> {
     variable: Kept<'v>,
     access: Access,
+    /// Of points, the one dimension that they have.
     dimensions: Dims<Projections>,
+    points: Option<Box<Points>>,
     num_chunks: usize,
     num_elements: usize,
     layout: Layout,
@@ -41,31 +49,58 @@ impl<'v> Plan<'v> {
     /// and without gaps in memory. A plan for writing uses the variable's [write grid](Variable::set_write_grid).
     ///
     /// # Errors
-    /// `Stride`, `Start`, `Edge`; `Argument` if the selection has more than `isize::MAX` bytes; `OutOfMemory`.
+    /// `Stride`, `Start`, `Edge`, `Beyond`; `Argument` if the selection has more than `isize::MAX` bytes;
+    /// `OutOfMemory`.
     pub fn new(variable: &'v Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
+        if let Chosen::Points(num_points, coordinates) = hyperslab.chosen() {
+            return Plan::of_points(variable, num_points, coordinates, access);
+        }
         let grid = variable.grid(access);
         let mut dimensions = Dims::new();
         dims::reserve(&mut dimensions, grid.rank())?;
         // A count of 0 leaves nothing, however large the others are.
         let (mut num_elements, mut num_chunks) = (1usize, 1usize);
-        for (dimension, slice) in grid.dimensions().iter().zip(hyperslab.slices(grid.dimensions(), access)?) {
-            let projections = Projections::new(dimension, slice)?;
+        let slices = grid.dimensions().iter().zip(hyperslab.slices(grid.dimensions(), access)?);
+        for (d, (dimension, slice)) in slices.enumerate() {
+            let projections = match hyperslab.indices(d) {
+                Some(indices) => Projections::of_indices(dimension, slice, indices)?,
+                None => Projections::new(dimension, slice)?,
+            };
             num_elements = num_elements.saturating_mul(slice.count());
             num_chunks = num_chunks.saturating_mul(projections.len());
             dimensions.push(projections);
         }
-        let element_size = variable.element_size();
-        let selected_bytes = num_elements.checked_mul(element_size);
-        if selected_bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-            return Err(ErrorKind::Argument("the selection is larger than memory can hold").into());
-        }
+        check_selected(num_elements, variable.element_size())?;
         // Every touched chunk holds a selected element, so there are no more chunks than elements.
+        Plan::of((variable, access), dimensions, None, (num_chunks, num_elements))
+    }
+
+    fn of_points(variable: &'v Variable, num_points: usize, coordinates: &[usize], access: Access) -> Result<Self> {
+        check_selected(num_points, variable.element_size())?;
+        let points = alloc::try_box(Points::new(variable, access, num_points, coordinates)?)?;
+        let list = match num_points {
+            0 => Dimension::new(0, 1)?,
+            _ => Dimension::with_chunks(num_points, points.nums().map(|num| ChunkRun::new(1, num)))?,
+        };
+        let all = Projections::new(&list, Slice::read(num_points, 0, num_points, 1)?)?;
+        let num_chunks = all.len();
+        Plan::of((variable, access), dims::copied([all].into_iter())?, Some(points), (num_chunks, num_points))
+    }
+
+    fn of(
+        (variable, access): (&'v Variable, Access),
+        dimensions: Dims<Projections>,
+        points: Option<Box<Points>>,
+        (num_chunks, num_elements): (usize, usize),
+    ) -> Result<Self> {
+        let element_size = variable.element_size();
         let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
-        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, num_chunks, num_elements, layout })
+        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, points, num_chunks, num_elements, layout })
     }
 
     /// The same plan with the elements anywhere in a block of memory of `size` bytes: the request's first one `offset`
-    /// bytes into it, and each `strides[d]` bytes after the one before it along dimension `d`.
+    /// bytes into it, and each `strides[d]` bytes after the one before it along dimension `d`. Points have one
+    /// dimension.
     ///
     /// # Errors
     /// `Argument` if there is not one stride per dimension; `Memory` if an element lies outside of the block.
@@ -87,12 +122,12 @@ impl<'v> Plan<'v> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn into_owned(self) -> Result<Plan<'static>> {
-        let Plan { variable, access, dimensions, num_chunks, num_elements, layout } = self;
+        let Plan { variable, access, dimensions, points, num_chunks, num_elements, layout } = self;
         let variable = Kept::Owned(match variable {
             Kept::Borrowed(variable) => try_box(variable.try_clone()?)?,
             Kept::Owned(variable) => variable,
         });
-        Ok(Plan { variable, access, dimensions, num_chunks, num_elements, layout })
+        Ok(Plan { variable, access, dimensions, points, num_chunks, num_elements, layout })
     }
 }
 
@@ -131,9 +166,9 @@ impl Plan<'_> {
         self.layout.is_disjoint(self.elements())
     }
 
-    /// The number of dimensions.
+    /// The number of the variable's dimensions.
     pub fn rank(&self) -> usize {
-        self.dimensions.len()
+        self.variable().rank()
     }
 
     /// The number of touched chunks.
@@ -161,6 +196,10 @@ impl Plan<'_> {
         if self.grid().is_regular() {
             return self.num_chunks.saturating_mul(self.grid().chunk_bytes());
         }
+        if let Some(points) = &self.points {
+            let bytes = |i| self.variable().chunk_bytes_of(self.access, points.chunk(i));
+            return (0..self.num_chunks).map(bytes).fold(0, usize::saturating_add);
+        }
         let lens = self.dimensions.iter().map(Projections::encoded_len);
         if self.num_chunks == 0 { 0 } else { lens.fold(self.variable().element_size(), usize::saturating_mul) }
     }
@@ -172,12 +211,31 @@ impl Plan<'_> {
         lens.clone().min().map_or(1, |least| if least == 0 { 0 } else { lens.fold(1, usize::saturating_mul) })
     }
 
-    /// The projections of each dimension.
+    /// Where the elements of the i-th chunk are, if the plan is one of points: in the chunk in bytes, in memory in
+    /// steps.
+    pub(crate) fn places(&self, i: usize) -> Option<&[Place]> {
+        self.points.as_ref().map(|points| points.places(i))
+    }
+
+    /// Whether the elements are points.
+    pub(crate) fn is_of_points(&self) -> bool {
+        self.points.is_some()
+    }
+
+    /// Whether the elements are points, or lists along any dimension select them.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.points.is_some() || self.dimensions.iter().any(Projections::are_listed)
+    }
+
+    /// The projections of each dimension. Points have one dimension, which is their list, sorted by chunk: a projection
+    /// tells how many points there are in a chunk, and before it.
     pub fn dimensions(&self) -> &[Projections] {
         &self.dimensions
     }
 
-    /// The i-th chunk: its projection in every dimension, into `projections`, which has one entry per dimension.
+    /// The i-th chunk: its projection in every dimension, into `projections`, which has one entry per dimension. Of
+    /// a list of indices, `first` and `last` are the least and the greatest in the chunk. Of points it is the whole
+    /// chunk, with the number of points there as `iocount` in each dimension.
     ///
     /// # Errors
     /// `Index` beyond the last chunk, `Argument` if `projections` is not one per dimension.
@@ -188,6 +246,10 @@ impl Plan<'_> {
         if projections.len() != self.rank() {
             return Err(ErrorKind::Argument("there must be one projection for each dimension").into());
         }
+        if let Some(points) = &self.points {
+            self.chunk_of_points(points, i, projections);
+            return Ok(());
+        }
         let mut rest = i;
         for (dimension, projection) in self.dimensions.iter().zip(projections).rev() {
             *projection = dimension.get(rest % dimension.len()).unwrap_or_default();
@@ -196,9 +258,30 @@ impl Plan<'_> {
         Ok(())
     }
 
+    #[cold]
+    fn chunk_of_points(&self, points: &Points, i: usize, projections: &mut [Projection]) {
+        let of_list = self.dimensions.first().and_then(|list| list.get(i)).unwrap_or_default();
+        let each = self.grid().dimensions().iter().zip(points.chunk(i)).zip(projections);
+        for ((dimension, &chunk_index), projection) in each {
+            let (begin, len, _) = dimension.extent(dimension.chunk_at(chunk_index));
+            let offset = match dimension.list() {
+                Some(_) => begin as isize,
+                None => chunk_index.wrapping_mul(len as isize),
+            };
+            let limit = len.min(dimension.position(dimension.len()) - begin);
+            *projection = Projection { chunk_index, offset, first: 0, last: limit - 1, limit, ..of_list };
+        }
+    }
+
     /// The number of the chunk with these indices, as [`chunk`](Self::chunk) counts; `None` if the plan does not touch
     /// it.
     pub fn find(&self, chunk_indices: impl IntoIterator<Item = isize>) -> Option<usize> {
+        if let Some(points) = &self.points {
+            let mut wanted = Dims::new();
+            dims::reserve(&mut wanted, self.rank()).ok()?;
+            wanted.extend(chunk_indices.into_iter().take(self.rank()));
+            return points.find(&wanted);
+        }
         let mut i = 0;
         for (dimension, index) in self.dimensions.iter().zip(chunk_indices) {
             i = i * dimension.len() + dimension.find(index)?;
@@ -225,6 +308,14 @@ impl Plan<'_> {
             return Err(ErrorKind::Argument("the plans are for different grids of chunks").into());
         }
         Ok(())
+    }
+
+    /// An error if the touched chunks are not a product over the dimensions.
+    pub(crate) fn check_product(&self) -> Result<()> {
+        match self.points {
+            None => Ok(()),
+            Some(_) => Err(ErrorKind::Argument("plans of points are not compared by their chunks").into()),
+        }
     }
 
     /// How many elements are selected of the chunks before the i-th one, which may be one beyond the last.
@@ -284,11 +375,27 @@ impl Plan<'_> {
     /// Whether the chunk with these projections is covered: every element of it that lies inside the dimensions is
     /// selected. A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
     pub fn covers(&self, projections: &[Projection]) -> bool {
+        if let Some(points) = &self.points {
+            let found = self.find(projections.iter().map(|projection| projection.chunk_index));
+            return found.is_some_and(|i| self.points_cover(points, i));
+        }
         self.dimensions.iter().zip(projections).all(|(dimension, projection)| dimension.covers(projection))
+    }
+
+    /// Whether there are points at all elements of the i-th chunk.
+    #[cold]
+    fn points_cover(&self, points: &Points, i: usize) -> bool {
+        let inside = self.grid().dimensions().iter().zip(points.chunk(i));
+        let inside: usize = inside.map(|(dimension, &index)| dimension.num_inside(dimension.chunk_at(index))).product();
+        // Without memory to find out, it is read.
+        points.places(i).len() >= inside && points.num_distinct(i).is_ok_and(|num| num == inside)
     }
 
     /// The number of covered chunks, which a write need not read.
     pub fn num_covered(&self) -> usize {
+        if let Some(points) = &self.points {
+            return (0..self.num_chunks).filter(|&i| self.points_cover(points, i)).count();
+        }
         if self.num_chunks == 0 { 0 } else { self.dimensions.iter().map(Projections::num_covered).product() }
     }
 
@@ -297,8 +404,11 @@ impl Plan<'_> {
     /// every dimension, because each touches all combinations of its indices.
     ///
     /// # Errors
-    /// `Argument` if the plans are for different grids of chunks; `OutOfMemory` for chunks with a list of lengths.
+    /// `Argument` if the plans are for different grids of chunks, or one of them is of points; `OutOfMemory` for chunks
+    /// with a list of lengths and for lists of indices.
     pub fn shares_chunks(&self, other: &Plan<'_>) -> Result<bool> {
+        self.check_product()?;
+        other.check_product()?;
         let [mine, others] = [self, other].map(|plan| plan.variable().grid(Access::Write).dimensions());
         if mine.len() != others.len() || !mine.iter().zip(others).all(|(mine, others)| mine.is_cut_like(others)) {
             return Err(ErrorKind::Argument("the plans are for different grids of chunks").into());
@@ -308,13 +418,22 @@ impl Plan<'_> {
             self.dimensions.iter().zip(mine).zip(other.dimensions.iter().zip(others))
         {
             let [mine, others] = [(mine, dimension), (others, others_dimension)]
-                .map(|(projections, dimension)| Projections::new(dimension, projections.slice()));
+                .map(|(projections, dimension)| projections.onto(dimension));
             if !mine?.shares_chunk(&others?) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
+}
+
+/// Refuses more elements than memory can hold.
+fn check_selected(num_elements: usize, element_size: usize) -> Result<()> {
+    let bytes = num_elements.checked_mul(element_size);
+    if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        return Err(ErrorKind::Argument("the selection is larger than memory can hold").into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -22,9 +22,12 @@
 //! holds, and the projections are those onto the runs, one after another. Which run the p-th is in is found by
 //! bisection: at once if the slice touches every chunk between its ends, which it does if no chunk is shorter than
 //! `t`; else of the numbers of chunks that it touches in the runs, which are counted before.
+//!
+//! A list of indices is sorted, and cut where the chunk changes. Then the p-th projection is that of the p-th part.
 
 use crate::alloc;
 use crate::chunk_list::{ChunkList, Run};
+use crate::copy::Place;
 use crate::error::Result;
 use crate::grid::Dimension;
 use crate::hyperslab::Slice;
@@ -50,7 +53,8 @@ pub struct Projection {
     pub iocount: usize,
 }
 
-/// The projections of one slice onto the chunks it touches, in ascending order: a list that is computed, not stored.
+/// The projections of one slice onto the chunks it touches, in ascending order: a list that is computed, not stored. Or
+/// those of a list of indices, sorted.
 #[derive(Debug)]
 pub struct Projections {
     dimension: Dimension,
@@ -62,6 +66,40 @@ pub struct Projections {
     len: usize,
     /// Of a list of which not every chunk between the slice's ends is touched.
     counts: Option<Box<Counts>>,
+    /// The indices, if no slice selects the elements.
+    indices: Option<Box<Indices>>,
+}
+
+/// A list of indices.
+#[derive(Debug)]
+struct Indices {
+    /// In ascending order; of those that are the same, the last one is the last. The place in the chunk is counted from
+    /// its beginning, that in memory is the one in the list.
+    places: Vec<Place>,
+    /// The touched chunks, counted from the dimension's first, and where the places of each begin.
+    chunks: Vec<(usize, usize)>,
+}
+
+impl Indices {
+    /// Indices that were checked against the dimension.
+    fn new(dimension: &Dimension, indices: impl ExactSizeIterator<Item = usize>) -> Result<Self> {
+        let (mut places, mut chunks) = (alloc::room(indices.len())?, Vec::new());
+        places.extend(indices.enumerate().map(|(in_memory, index)| Place { in_chunk: index, in_memory }));
+        places.sort_unstable_by_key(|place| (place.in_chunk, place.in_memory));
+        for (i, place) in places.iter_mut().enumerate() {
+            let (chunk, first) = dimension.locate(dimension.position(place.in_chunk));
+            place.in_chunk = first;
+            if chunks.last().is_none_or(|&(last, _)| last != chunk) {
+                alloc::push(&mut chunks, (chunk, i))?;
+            }
+        }
+        Ok(Indices { places, chunks })
+    }
+
+    /// The places in the p-th chunk, which is one of these.
+    fn of(&self, p: usize) -> &[Place] {
+        &self.places[self.chunks[p].1..self.chunks.get(p + 1).map_or(self.places.len(), |&(_, end)| end)]
+    }
 }
 
 /// How many chunks are touched of all runs up to each, from the slice's first run to its last.
@@ -96,14 +134,57 @@ impl Projections {
             }
             Some(_) => slice.count(),
         };
-        Projections { dimension, slice, start, first_chunk, len, counts: None }
+        Projections { dimension, slice, start, first_chunk, len, counts: None, indices: None }
+    }
+
+    /// The projections of a list of indices, which were checked against the dimension, and of which the slice tells how
+    /// many they are; or of nothing, if that is none.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn of_indices(dimension: &Dimension, slice: Slice, indices: &[usize]) -> Result<Self> {
+        Projections::chosen(dimension, slice, indices.iter().take(slice.count()).copied())
+    }
+
+    #[cold]
+    fn chosen(dimension: &Dimension, slice: Slice, indices: impl ExactSizeIterator<Item = usize>) -> Result<Self> {
+        let indices = alloc::try_box(Indices::new(dimension, indices)?)?;
+        let (dimension, len) = (dimension.clone(), indices.chunks.len());
+        Ok(Projections { dimension, slice, start: 0, first_chunk: 0, len, counts: None, indices: Some(indices) })
+    }
+
+    /// The projections of the same elements onto other chunks of the dimension.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn onto(&self, dimension: &Dimension) -> Result<Self> {
+        let Some(indices) = &self.indices else { return Projections::new(dimension, self.slice) };
+        // As long as it is not asked for places, the order of the list does not matter.
+        let mut found = alloc::room(indices.places.len())?;
+        for (p, &(chunk, _)) in indices.chunks.iter().enumerate() {
+            let (begin, before) = (self.dimension.extent(chunk).0, self.dimension.position(0));
+            found.extend(indices.of(p).iter().map(|place| begin + place.in_chunk - before));
+        }
+        Projections::chosen(dimension, self.slice, found.into_iter())
+    }
+
+    /// Where the elements of one of these projections are that a list of indices selects, in the chunk and in memory;
+    /// `None` if a slice selects them.
+    #[inline]
+    pub(crate) fn places(&self, of: &Projection) -> Option<&[Place]> {
+        self.indices.as_ref()?.places.get(of.iopos..of.iopos.checked_add(of.iocount)?)
+    }
+
+    /// Whether a list of indices selects the elements.
+    pub(crate) fn are_listed(&self) -> bool {
+        self.indices.is_some()
     }
 
     #[cold]
     fn of_list(dimension: &Dimension, list: &ChunkList, slice: Slice) -> Result<Self> {
         let (start, dimension) = (slice.start(), dimension.clone());
         let first_chunk = list.locate(start).0;
-        let mut all = Projections { dimension, slice, start, first_chunk, len: 0, counts: None };
+        let mut all = Projections { dimension, slice, start, first_chunk, len: 0, counts: None, indices: None };
         let Some(last) = slice.last() else { return Ok(all) };
         if slice.count() == 1 || slice.stride() <= list.shortest() {
             all.len = list.locate(last).0 - first_chunk + 1;
@@ -164,6 +245,9 @@ impl Projections {
         if p >= self.len {
             return None;
         }
+        if let Some(indices) = &self.indices {
+            return self.listed(indices, p);
+        }
         let (stride, chunklen) = (self.slice.stride(), self.dimension.regular_chunklen());
         Some(if self.is_dense() {
             let chunk = self.first_chunk + p;
@@ -175,6 +259,27 @@ impl Projections {
         } else {
             let (chunk, first) = self.dimension.regular_locate(self.start + p * stride);
             self.projection(chunk, first, p)
+        })
+    }
+
+    /// The p-th projection of a list of indices.
+    #[cold]
+    fn listed(&self, indices: &Indices, p: usize) -> Option<Projection> {
+        let (&(chunk, iopos), places) = (indices.chunks.get(p)?, indices.of(p));
+        let (begin, len, _) = self.dimension.extent(chunk);
+        let chunk_index = self.dimension.chunk_index(chunk);
+        let offset = match self.dimension.list() {
+            Some(_) => begin as isize,
+            None => chunk_index.wrapping_mul(len as isize),
+        };
+        Some(Projection {
+            chunk_index,
+            offset,
+            first: places.first()?.in_chunk,
+            last: places.last()?.in_chunk,
+            limit: len.min(self.dimension.position(self.dimension.len()) - begin),
+            iopos,
+            iocount: places.len(),
         })
     }
 
@@ -207,6 +312,9 @@ impl Projections {
     /// The number of the projection onto the chunk with this index; `None` if the slice does not touch that chunk.
     pub fn find(&self, chunk_index: isize) -> Option<usize> {
         let chunk = self.dimension.chunk_at(chunk_index);
+        if let Some(indices) = &self.indices {
+            return indices.chunks.binary_search_by_key(&chunk, |&(chunk, _)| chunk).ok();
+        }
         let Some(list) = self.dimension.list() else { return self.regular_find(chunk) };
         // Before an index of another chunk is looked up, and wraps.
         if self.is_empty() || chunk >= self.dimension.num_chunks() {
@@ -276,7 +384,18 @@ impl Projections {
     /// selected.
     pub fn covers(&self, projection: &Projection) -> bool {
         let chunk = self.dimension.chunk_at(projection.chunk_index);
-        projection.iocount == self.dimension.inside(chunk, projection.limit)
+        let num_selected = match &self.indices {
+            Some(_) => self.num_distinct(projection),
+            None => projection.iocount,
+        };
+        num_selected == self.dimension.inside(chunk, projection.limit)
+    }
+
+    /// How many elements a list of indices selects of a chunk, each of which counts once.
+    #[cold]
+    fn num_distinct(&self, projection: &Projection) -> usize {
+        let places = self.places(projection).unwrap_or_default();
+        1 + places.windows(2).filter(|two| two[0].in_chunk != two[1].in_chunk).count()
     }
 
     /// The number of covered chunks.
@@ -284,6 +403,9 @@ impl Projections {
     /// Between the first touched chunk and the last, a chunk lies inside the dimension as a whole, so it is covered if
     /// every element is selected: the stride is 1, or a chunk has one element.
     pub fn num_covered(&self) -> usize {
+        if self.are_listed() {
+            return self.iter().filter(|projection| self.covers(projection)).count();
+        }
         if let Some(list) = self.dimension.list() {
             return self.runs(list).iter().map(|run| self.within(run).0.num_covered()).sum();
         }
@@ -301,6 +423,9 @@ impl Projections {
     pub fn encoded_len(&self) -> usize {
         match self.dimension.list() {
             None => self.len.saturating_mul(self.dimension.regular_chunklen()),
+            Some(_) if self.are_listed() => self.iter().fold(0, |sum: usize, projection| {
+                sum.saturating_add(self.dimension.encoded_len(projection.chunk_index))
+            }),
             Some(list) => self.runs(list).iter().fold(0, |sum: usize, run| {
                 sum.saturating_add(self.within(run).0.len.saturating_mul(run.chunks.encoded_len))
             }),
@@ -311,6 +436,11 @@ impl Projections {
     pub fn shares_chunk(&self, others: &Projections) -> bool {
         if self.is_empty() || others.is_empty() {
             return false;
+        }
+        for (listed, others) in [(self, others), (others, self)] {
+            if listed.are_listed() {
+                return listed.iter().any(|projection| others.find(projection.chunk_index).is_some());
+            }
         }
         if let Some(list) = self.dimension.list() {
             return self.runs(list).iter().any(|run| self.within(run).0.shares_chunk(&others.within(run).0));

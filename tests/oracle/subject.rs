@@ -93,7 +93,7 @@ pub struct Context {
 }
 
 impl Context {
-    fn new(threads: usize) -> Self {
+    pub fn new(threads: usize) -> Self {
         let mut pointer = ptr::null_mut();
         if threads > 1 {
             // SAFETY: there is a place for the context.

@@ -26,6 +26,7 @@
 #![allow(clippy::manual_is_multiple_of, reason = "`is_multiple_of` needs Rust 1.87, and this folder does not")]
 
 mod extent;
+mod gather;
 mod kernel;
 mod portable;
 mod region;
@@ -38,6 +39,7 @@ use smallvec::SmallVec;
 
 use crate::error::{ErrorKind, Result};
 use extent::Extent;
+pub use gather::{List, Place, elements, for_each, for_each_of_box};
 pub use kernel::{fence, stores_lines};
 use rows::{Kernel, Rows, Shape};
 pub use rows::{LINE, Volume};

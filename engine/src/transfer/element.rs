@@ -50,6 +50,7 @@ impl SingleElement<'_> {
         let piece = Piece {
             indices: self.indices,
             axes: &[],
+            lists: &[],
             copy: &copy,
             shape: 0,
             chunk_offset: self.chunk_offset,

@@ -75,7 +75,7 @@ impl<'a> Job<'a> {
         let access = plan.access();
         // With latency a shard is one thread's, so that neighbours are read at once.
         let has_latency = in_flight.has_latency();
-        let is_by_shards = || !has_latency || Shards::are_there(plan);
+        let is_by_shards = || !plan.is_of_points() && (!has_latency || Shards::are_there(plan));
         let shards = match chunks == (0..plan.num_chunks()) && data.is_none() && is_by_shards() {
             true => Some(Shards::new(plan, if has_latency { 1 } else { workers })?),
             false => None,
@@ -426,6 +426,7 @@ impl<'j, 'a> State<'j, 'a> {
         }
         let (needed, chunk_bytes) = (piece.needed(), piece.chunk_bytes);
         let (begin, size) = match self.gap {
+            Some(_) if !piece.lists.is_empty() => (needed.start, needed.len()),
             Some(gap) if chunk_bytes - needed.len() >= gap.max(1) => {
                 let ranges = Ranges::new(piece.axes, self.plan.variable().element_size(), gap)?;
                 // Of what can be replaced between two reads without a trace, one range is read.

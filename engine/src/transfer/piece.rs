@@ -2,20 +2,23 @@
 
 use std::ops::Range;
 
-use crate::copy::{self, Axis, Destination, Source, StridedCopy, Volume};
+use crate::copy::{self, Axis, Destination, List, Source, StridedCopy, Volume};
 use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::store::{ChunkStore, Request};
 use crate::variable::Variable;
 
-/// A box of one chunk's elements, and where they are on either side. Offsets and strides are in bytes.
+/// A box of one chunk's elements, and where they are on either side. Offsets and strides are in bytes. With lists it is
+/// such a box for each combination of their places.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'p> {
     /// The chunk's indices.
     pub indices: &'p [isize],
     /// The box's axes from chunk to memory, slowest first. Axes of length 1 may be left out.
     pub axes: &'p [Axis],
+    /// Where boxes are, if there are several; the first list is the innermost.
+    pub lists: &'p [List<'p>],
     /// The copy of the box, in the direction of the transfer.
     pub copy: &'p StridedCopy,
     /// Pieces with the same number have the same axes.
@@ -33,16 +36,22 @@ pub(super) struct Piece<'p> {
 }
 
 impl Piece<'_> {
-    /// How many elements the box has.
+    /// How many elements there are.
     pub(super) fn num_elements(&self) -> usize {
-        self.axes.iter().map(|axis| axis.count).product()
+        let lens = self.lists.iter().map(|list| list.places().len());
+        self.axes.iter().map(|axis| axis.count).chain(lens).product()
     }
 
     /// The bytes of the chunk from the box's first to its last; for a read.
     #[inline]
     pub(super) fn needed(&self) -> Range<usize> {
         // Within a chunk no stride is negative, so the box reaches up from its first element only.
-        self.chunk_offset..self.chunk_offset.saturating_add_signed(self.copy.source_reach().1)
+        let mut needed = self.chunk_offset..self.chunk_offset.saturating_add_signed(self.copy.source_reach().1);
+        for list in self.lists {
+            let (least, most) = list.reach();
+            needed = needed.start + least..needed.end + most;
+        }
+        needed
     }
 }
 
@@ -71,7 +80,8 @@ impl<'v> Mover<'v> {
 
     /// Where the whole chunk begins in memory, if the box is the whole chunk and lies there in one piece.
     pub(super) fn whole_chunk(&self, piece: &Piece<'_>) -> Option<usize> {
-        (piece.copy.is_one_piece(piece.chunk_bytes) && self.variable.copier().is_none()).then_some(piece.memory_offset)
+        let is_box = piece.lists.is_empty() && self.variable.copier().is_none();
+        (is_box && piece.copy.is_one_piece(piece.chunk_bytes)).then_some(piece.memory_offset)
     }
 
     /// Copies the box to memory from the bytes of a chunk that begin at `begin` and reach as far as the box needs.
@@ -83,6 +93,9 @@ impl<'v> Mover<'v> {
         begin: usize,
         memory: &mut Destination<'_>,
     ) -> Result<()> {
+        if !piece.lists.is_empty() {
+            return self.run_lists::<false>(piece, bytes.into(), memory, piece.chunk_offset.wrapping_sub(begin));
+        }
         self.run(piece.copy, bytes.into(), piece.chunk_offset - begin, memory, piece.memory_offset)
     }
 
@@ -90,12 +103,46 @@ impl<'v> Mover<'v> {
     pub(super) fn read_fill_chunk(&self, piece: &Piece<'_>, chunk: &[u8], memory: &mut Destination<'_>) -> Result<()> {
         let axes = piece.axes.iter().rev().copied();
         let copy = piece.copy.like(self.variable.element_size(), None, axes)?;
-        self.run(&copy, chunk.into(), piece.chunk_offset, memory, piece.memory_offset)
+        copy::for_each(piece.lists, (piece.chunk_offset, piece.memory_offset), &mut |in_chunk, in_memory| {
+            self.run(&copy, chunk.into(), in_chunk, memory, in_memory)
+        })
     }
 
     /// Copies the box from memory to a chunk that is to be stored.
     pub(super) fn write_chunk(&self, piece: &Piece<'_>, memory: Source<'_>, chunk: &mut Destination<'_>) -> Result<()> {
+        if !piece.lists.is_empty() {
+            return self.run_lists::<true>(piece, memory, chunk, piece.chunk_offset);
+        }
         self.run(piece.copy, memory, piece.memory_offset, chunk, piece.chunk_offset)
+    }
+
+    /// Copies the boxes of lists, whose chunk begins there in the source or, with `TO_CHUNK`, in the destination. Of
+    /// those that are written to the same place, the last one comes last.
+    #[inline(never)]
+    fn run_lists<const TO_CHUNK: bool>(
+        &self,
+        piece: &Piece<'_>,
+        source: Source<'_>,
+        destination: &mut Destination<'_>,
+        chunk_offset: usize,
+    ) -> Result<()> {
+        let (at, element) =
+            ((chunk_offset, piece.memory_offset), (self.variable.element_size(), self.variable.swapped_word()));
+        let (inner, outer) = piece.lists.split_first().ok_or(ErrorKind::Internal)?;
+        // Where the list's elements are closer together than those of the box, it is gone through for each of those.
+        let is_wider = |axis: &Axis| axis.count == 1 || axis.source.unsigned_abs() > inner.chunk_step();
+        if self.variable.copier().is_none() && piece.axes.iter().all(is_wider) {
+            return copy::for_each(outer, at, &mut |in_chunk, in_memory| {
+                copy::for_each_of_box(piece.axes, (in_chunk, in_memory), &mut |in_chunk, in_memory| {
+                    let (from, to) = if TO_CHUNK { (in_memory, in_chunk) } else { (in_chunk, in_memory) };
+                    copy::elements::<TO_CHUNK>(inner, element, (source, from), (destination, to))
+                })
+            });
+        }
+        copy::for_each(piece.lists, at, &mut |in_chunk, in_memory| {
+            let (from, to) = if TO_CHUNK { (in_memory, in_chunk) } else { (in_chunk, in_memory) };
+            self.run(piece.copy, source, from, destination, to)
+        })
     }
 
     /// Fills the box in memory with the fill value.
@@ -107,7 +154,7 @@ impl<'v> Mover<'v> {
                 self.prepare_fill(piece.copy, None, axes)?
             }
         };
-        self.run_fill(&fill, memory, piece.memory_offset)?;
+        copy::for_each(piece.lists, (0, piece.memory_offset), &mut |_, offset| self.run_fill(&fill, memory, offset))?;
         self.fill = Some((piece.shape, fill));
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::store::{self, BorrowedChunk, Request, Take, ZeroCopyReader};
 /// Plans of more chunks are walked through at every execution, of which the preparation is then a small part.
 const MAX_CHUNKS: usize = 64;
 
-/// Plans of more bytes are too: their copies depend on the store.
+/// Plans of more bytes are too: their copies depend on the store. So are those of points and lists of indices.
 const MAX_BYTES: usize = 1 << 20;
 
 /// A plan that owns all its data and is prepared for repeated execution. Several threads may execute it at the same
@@ -61,7 +61,7 @@ impl Prepared {
         let mut prepared = Prepared { plan, shapes: Vec::new(), places: Vec::new(), is_element };
         let Prepared { plan, shapes, places, .. } = &mut prepared;
         let num_chunks = plan.num_chunks();
-        if num_chunks == 0 || num_chunks > MAX_CHUNKS || plan.selected_bytes() > MAX_BYTES {
+        if num_chunks == 0 || num_chunks > MAX_CHUNKS || plan.selected_bytes() > MAX_BYTES || plan.is_listed() {
             return Ok(prepared);
         }
         places.try_reserve_exact(num_chunks).map_err(|_| ErrorKind::OutOfMemory)?;
@@ -90,6 +90,7 @@ impl Prepared {
                 is_whole: piece.is_whole,
             });
         }
+        drop(walk);
         Ok(prepared)
     }
 
@@ -150,6 +151,7 @@ impl Place {
         Piece {
             indices: &self.indices,
             axes: &shape.axes,
+            lists: &[],
             copy: &shape.copy,
             shape: self.shape,
             chunk_offset: self.chunk_offset,

@@ -6,9 +6,11 @@ use std::ops::Range;
 use super::piece::{self, Mover, Piece};
 use super::ranges::Ranges;
 use super::single::Single;
+use crate::alloc;
 use crate::buffer::Buffer;
 use crate::cache::{Found, Turn};
-use crate::copy::{self, Axis, Destination, Fence, StridedCopy};
+use crate::copy::{self, Axis, Destination, Fence, Place, StridedCopy};
+use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::open_object::{Opening, Versions};
@@ -24,6 +26,59 @@ const TAKEN_WHOLE: usize = 16 << 20;
 /// times the bytes that are stored.
 const KEPT_AT_ONCE: usize = 64 << 20;
 const MOST_TIMES: usize = 256;
+
+/// Of a chunk that is read in ranges, as many bytes at a time as long as what is needed follows closely.
+const READ_AT_ONCE: usize = 1 << 20;
+
+/// A chunk without codecs that is read in ranges.
+struct OpenedChunk<'c> {
+    filler: &'c dyn ChunkReader,
+    request: Request<'c>,
+    chunk_bytes: usize,
+    opening: Opening<'c>,
+    is_constant: bool,
+}
+
+impl<'c> OpenedChunk<'c> {
+    /// Opens a chunk, if it is read more than once; `None` if it could be replaced between two reads.
+    fn open(
+        filler: &'c dyn ChunkReader,
+        request: Request<'c>,
+        chunk_bytes: usize,
+        is_divided: bool,
+    ) -> Result<Option<Self>> {
+        let opening = if is_divided { filler.open(&request)? } else { Opening::Nothing };
+        let is_constant = filler.versions() == Versions::Constant;
+        if is_divided && !is_constant && matches!(opening, Opening::Nothing) {
+            return Ok(None);
+        }
+        if let (Opening::Object(object), true) = (&opening, filler.tells_len()) {
+            let len = object.len();
+            store::check_part(filler, 0..chunk_bytes, chunk_bytes, (len, len.min(chunk_bytes)))?;
+        }
+        Ok(Some(OpenedChunk { filler, request, chunk_bytes, opening, is_constant }))
+    }
+
+    /// Reads the bytes from there on; `false` if the chunk is absent.
+    fn fill(&self, begin: usize, buffer: &mut Buffer<'_>) -> Result<bool> {
+        match &self.opening {
+            Opening::Object(object) if object.fill(begin as u64, buffer)? => return Ok(true),
+            Opening::Object(object) if !self.is_constant => {
+                return Err(ErrorKind::StoredLength { found: object.len(), expected: self.chunk_bytes }.into());
+            }
+            Opening::Absent => return Ok(false),
+            _ => {}
+        }
+        match self.filler.fill(&self.request.starting_at(begin), buffer)? {
+            Filled::Absent => Ok(false),
+            Filled::Stored(stored) => {
+                let part = begin..begin + buffer.capacity();
+                store::check_part(self.filler, part, self.chunk_bytes, (stored, buffer.filled().len()))?;
+                Ok(true)
+            }
+        }
+    }
+}
 
 /// Fetches and decodes a chunk, or decodes it if it is given as it is stored.
 fn get<'e>(
@@ -209,6 +264,9 @@ impl<'a> Reading<'a> {
         gap: usize,
         out: &mut Destination<'_>,
     ) -> Result<()> {
+        if !piece.lists.is_empty() {
+            return self.lists_in_ranges(piece, filler, gap, out);
+        }
         let (chunk_bytes, size) = (piece.chunk_bytes, self.variable.element_size());
         let swap = self.variable.swapped_word();
         let ranges = Ranges::new(piece.axes, size, gap)?;
@@ -223,33 +281,8 @@ impl<'a> Reading<'a> {
         let request = mover.request(piece);
         store.verify_stored(&request)?;
         let is_divided = part.is_some() || ranges.count() > 1;
-        let opening = if is_divided { filler.open(&request)? } else { Opening::Nothing };
-        let is_constant = filler.versions() == Versions::Constant;
-        if is_divided && !is_constant && matches!(opening, Opening::Nothing) {
-            // Between two reads it could be replaced.
+        let Some(chunk) = OpenedChunk::open(filler, request, chunk_bytes, is_divided)? else {
             return self.in_ranges(piece, filler, usize::MAX, out);
-        }
-        if let (Opening::Object(object), true) = (&opening, filler.tells_len()) {
-            let len = object.len();
-            store::check_part(filler, 0..chunk_bytes, chunk_bytes, (len, len.min(chunk_bytes)))?;
-        }
-        let fill = |begin: usize, buffer: &mut Buffer<'_>| -> Result<bool> {
-            match &opening {
-                Opening::Object(object) if object.fill(begin as u64, buffer)? => return Ok(true),
-                Opening::Object(object) if !is_constant => {
-                    return Err(ErrorKind::StoredLength { found: object.len(), expected: chunk_bytes }.into());
-                }
-                Opening::Absent => return Ok(false),
-                _ => {}
-            }
-            match filler.fill(&request.starting_at(begin), buffer)? {
-                Filled::Absent => Ok(false),
-                Filled::Stored(stored) => {
-                    let part = begin..begin + buffer.capacity();
-                    store::check_part(filler, part, chunk_bytes, (stored, buffer.filled().len()))?;
-                    Ok(true)
-                }
-            }
         };
         // A range, or a part of one: so many bytes that begin there in the chunk and in memory.
         let mut read = |begin: usize, offset: usize, len: usize| -> Result<bool> {
@@ -257,14 +290,14 @@ impl<'a> Reading<'a> {
             let room = if lands_whole && !streams { unsafe { out.piece(offset, len) } } else { None };
             if let Some(room) = room {
                 let mut buffer = Buffer::new(room);
-                let is_there = fill(begin, &mut buffer)?;
+                let is_there = chunk.fill(begin, &mut buffer)?;
                 if let (true, Some(word)) = (is_there, swap) {
                     copy::swap_in_place(buffer.filled_mut(), word);
                 }
                 return Ok(is_there);
             }
             let mut buffer = Buffer::new(workspace.chunk.room(len)?);
-            let is_there = fill(begin, &mut buffer)?;
+            let is_there = chunk.fill(begin, &mut buffer)?;
             if is_there {
                 let bytes = buffer.filled().into();
                 match &copy {
@@ -290,6 +323,52 @@ impl<'a> Reading<'a> {
         })?;
         // A chunk that is absent is so as a whole, even if it vanished on the way.
         if is_absent { self.mover.read_fill_value(piece, out) } else { Ok(()) }
+    }
+
+    /// The same of lists: what they need of a chunk is divided along the list that steps farthest.
+    fn lists_in_ranges(
+        &mut self,
+        piece: &Piece<'_>,
+        filler: &dyn ChunkReader,
+        gap: usize,
+        out: &mut Destination<'_>,
+    ) -> Result<()> {
+        let farthest =
+            (0..piece.lists.len()).max_by_key(|&i| piece.lists[i].chunk_step()).ok_or(ErrorKind::Internal)?;
+        let (list, needed) = (piece.lists[farthest], piece.needed());
+        let ((least, most), step) = (list.reach(), list.chunk_step());
+        let mut places = alloc::copied(list.places())?;
+        places.sort_unstable_by_key(|place| place.in_chunk);
+        // What is needed at one place of the list, and what is read at once.
+        let len = needed.len() - (most - least);
+        let mut begin = places.first().map_or(0, |place| place.in_chunk);
+        let follows = |one: &Place, next: &Place| {
+            let is_near = (next.in_chunk - one.in_chunk) * step < len.saturating_add(gap);
+            let follows = is_near && (gap == usize::MAX || (next.in_chunk - begin) * step < READ_AT_ONCE);
+            begin = if follows { begin } else { next.in_chunk };
+            follows
+        };
+        let mut lists = dims::copied(piece.lists.iter().copied())?;
+        let store = self.store;
+        let workspace = store.workspace_in(&mut self.workspace)?;
+        let request = self.mover.request(piece);
+        store.verify_stored(&request)?;
+        let runs = alloc::collected(places.chunk_by(follows))?;
+        let Some(chunk) = OpenedChunk::open(filler, request, piece.chunk_bytes, runs.len() > 1)? else {
+            return self.lists_in_ranges(piece, filler, usize::MAX, out);
+        };
+        for run in runs {
+            lists[farthest] = list.with_places(run);
+            let part = Piece { lists: &lists, ..*piece };
+            let needed = part.needed();
+            store.check_room(needed.len())?;
+            let mut buffer = Buffer::new(workspace.chunk.room(needed.len())?);
+            if !chunk.fill(needed.start, &mut buffer)? {
+                return self.mover.read_fill_value(piece, out);
+            }
+            self.mover.read_chunk(&part, buffer.filled(), needed.start, out)?;
+        }
+        Ok(())
     }
 
     /// A request that is started now, as far as the store's cache is concerned.

@@ -44,9 +44,9 @@ impl<'p> Shards<'p> {
         Ok(Shards { plan, most, next: Mutex::new(next) })
     }
 
-    /// Whether there are shards of several chunks.
+    /// Whether there are shards of several chunks that the plan can be divided by: points are in no order of shards.
     pub(super) fn are_there(plan: &Plan<'_>) -> bool {
-        (0..plan.rank()).any(|d| plan.variable().write_ratio(d).is_some_and(|ratio| ratio > 1))
+        !plan.is_of_points() && (0..plan.rank()).any(|d| plan.variable().write_ratio(d).is_some_and(|ratio| ratio > 1))
     }
 
     /// How many threads there is use for, of so many, where a shard is one thread's.

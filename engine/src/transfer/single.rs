@@ -7,7 +7,7 @@ use crate::copy::{Axis, StridedCopy};
 use crate::dims::{Dims, INLINE_RANK};
 use crate::error::Result;
 use crate::grid::Access;
-use crate::hyperslab::{Hyperslab, Lists};
+use crate::hyperslab::{Chosen, Hyperslab, Lists};
 use crate::variable::Variable;
 
 /// A request that is one piece of one chunk, row-major and without gaps in memory.
@@ -55,7 +55,7 @@ impl Single {
     fn find_in<const WRITE: bool>(&mut self, rank: usize, variable: &Variable, hyperslab: &Hyperslab<'_>) -> bool {
         let grid = variable.grid(if WRITE { Access::Write } else { Access::Read });
         let Some(Lists { start, count, stride }) = hyperslab.lists(rank) else { return false };
-        if rank > INLINE_RANK || !grid.is_regular() {
+        if rank > INLINE_RANK || !grid.is_regular() || hyperslab.chosen() != Chosen::Nothing {
             return false;
         }
         let mut offset = 0isize;
@@ -125,6 +125,7 @@ impl Single {
         Ok(Piece {
             indices: self.indices(),
             axes: &self.axes,
+            lists: &[],
             copy,
             shape: 0,
             chunk_offset: self.chunk_offset,

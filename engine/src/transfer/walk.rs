@@ -3,9 +3,9 @@
 use std::hint::black_box;
 
 use super::piece::{self, Piece};
-use crate::copy::{Axis, StridedCopy, Volume};
+use crate::copy::{Axis, List, StridedCopy, Volume};
 use crate::dims::{self, Dims};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, ChunkLayout, Grid};
 use crate::plan::Plan;
 use crate::projection::Projection;
@@ -19,6 +19,8 @@ pub(super) struct Walk<'a> {
     axes: Dims<Axis>,
     chunk_offset: usize,
     memory_offset: usize,
+    /// Of lists of indices and points, where what the copy moves is, innermost first.
+    lists: Dims<List<'a>>,
     /// How many shapes there have been, and whether the copy is for the current one.
     shape: usize,
     is_prepared: bool,
@@ -29,7 +31,7 @@ pub(super) struct Walk<'a> {
     layout: Option<ChunkLayout>,
     chunk_bytes: usize,
     /// The chunk to which the walk advances from the current one; none if it has not begun, for no plan has so many,
-    /// nor where chunks have layouts of their own.
+    /// nor where chunks have layouts of their own, or lists.
     next: usize,
 }
 
@@ -47,6 +49,7 @@ impl<'a> Walk<'a> {
             axes: Dims::new(),
             chunk_offset: 0,
             memory_offset: 0,
+            lists: Dims::new(),
             shape: 0,
             is_prepared: false,
             copy,
@@ -67,7 +70,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.begin(i)?;
-        self.next = if self.layout.is_none() { i + 1 } else { usize::MAX };
+        self.next = if self.layout.is_none() && self.lists.is_empty() { i + 1 } else { usize::MAX };
         Ok(())
     }
 
@@ -75,7 +78,7 @@ impl<'a> Walk<'a> {
     #[inline]
     pub(super) fn begin(&mut self, i: usize) -> Result<()> {
         let dimensions = self.plan.dimensions();
-        let rank = dimensions.len();
+        let rank = self.plan.rank();
         dims::fill(&mut self.projections, rank, Projection::default())?;
         dims::fill(&mut self.indices, rank, 0)?;
         dims::fill(&mut self.axes, rank, Axis { count: 1, source: 0, destination: 0 })?;
@@ -94,12 +97,24 @@ impl<'a> Walk<'a> {
         self.is_prepared = false;
         self.shape += 1;
         let mut dense = self.plan.variable().element_size() as isize;
+        self.lists.clear();
+        if let Some(places) = self.plan.places(i) {
+            dims::reserve(&mut self.lists, 1)?;
+            let step = layout.strides().map_or(dense, |strides| strides[0]);
+            self.lists.push(List::new(places, 1, step));
+            return Ok(());
+        }
         for d in (0..rank).rev() {
             let (slice, projection) = (dimensions[d].slice(), &self.projections[d]);
             let source = strides[d].wrapping_mul(slice.stride() as isize);
             let destination = layout.strides().map_or(dense, |strides| strides[d]);
             // It fits, or belongs to a dimension in which no step is taken.
             dense = dense.wrapping_mul(slice.count() as isize);
+            if let Some(places) = dimensions[d].places(projection) {
+                self.lists.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                self.lists.push(List::new(places, strides[d], destination));
+                continue;
+            }
             self.axes[d] = Axis { count: projection.iocount, source, destination };
             // As in `advance`.
             let (in_chunk, in_memory) = (projection.first as isize, projection.iopos as isize);
@@ -163,6 +178,7 @@ impl<'a> Walk<'a> {
         Ok(Piece {
             indices: &self.indices,
             axes: &self.axes,
+            lists: &self.lists,
             copy: &self.copy,
             shape: self.shape,
             // Each is loaded by itself. To load both at once, the processor would have to wait until `advance` has
@@ -179,7 +195,8 @@ impl<'a> Walk<'a> {
     fn prepare(&mut self) -> Result<()> {
         piece::prepare(&mut self.copy, self.plan.variable(), self.plan.access(), &self.axes)?;
         let mut lengths = self.grid.dimensions().iter().zip(&self.indices).zip(&self.axes);
-        self.is_whole = lengths.all(|((dimension, &index), axis)| dimension.encoded_len(index) == axis.count);
+        self.is_whole = self.lists.is_empty()
+            && lengths.all(|((dimension, &index), axis)| dimension.encoded_len(index) == axis.count);
         self.is_prepared = true;
         Ok(())
     }

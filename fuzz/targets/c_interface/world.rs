@@ -6,9 +6,10 @@ use std::ptr;
 
 use nczchunk::Projection;
 use nczchunk_c::{
-    array::*, array_objects::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*, context::*, copy::*,
-    create::*, group::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, plan::*, progress::*,
-    projection::*, read::*, rechunk::*, status::*, storage::*, store::*, var::*, version::*, write::*,
+    array::*, array_objects::*, array_points::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*,
+    context::*, copy::*, create::*, group::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*,
+    plan::*, points::*, progress::*, projection::*, read::*, rechunk::*, status::*, storage::*, store::*, var::*,
+    version::*, write::*,
 };
 use nczchunk_fuzz::{Input, LARGEST_CHUNK};
 
@@ -204,6 +205,7 @@ impl World {
             4 => self.make_context(input, slot),
             5 => self.make_plan(input, slot),
             6 => self.use_plan(input),
+            7 if input.byte() < 64 => self.transfer_chosen(input),
             7 | 8 => self.transfer(input),
             9 => self.make_storage(input, slot),
             10 => self.make_array(input, slot),
@@ -551,6 +553,51 @@ impl World {
             if how < 2 && status != 0 && !passed.is_null() && !store.is_null() {
                 assert_ne!(done, 0, "what cannot be planned cannot be done");
             }
+            if has_texts && !is_write {
+                nczchunk_strings_free(memory.0.len(), memory.0.as_mut_ptr());
+            }
+        }
+    }
+
+    /// Points, and lists of indices along some dimensions. Of an array, or of its variable and its store or another.
+    fn transfer_chosen(&mut self, input: &mut Input<'_>) {
+        let (array, context, is_write) = (input.choice(&self.arrays), self.context(input), input.bool());
+        let ((mut var, mut has_texts), is_array) = (self.var_of(input), input.bool());
+        if is_array {
+            (var, has_texts) = (unsafe { nczchunk_array_var(array) }, self.has_texts(array));
+        }
+        let store = self.store(input, var);
+        let points: [usize; 4 * ENTRIES] = std::array::from_fn(|_| if input.bool() { 0 } else { input.magnitude() });
+        let (count, start, stride) = (small(input, 0, 4), small(input, 0, 2), steps(input));
+        let lists: List<*const usize> = std::array::from_fn(|d| or_null(input, points[4 * d..].as_ptr()));
+        unsafe {
+            let rank = nczchunk_var_rank(var);
+            let lens = (0..rank).map(|d| nczchunk_var_write_chunklen(var, d).max(nczchunk_var_chunklen(var, d)));
+            let chunk_bytes = lens.fold(nczchunk_var_element_size(var), usize::saturating_mul);
+            let (is_points, num_points) = (input.bool(), input.between(0, 4));
+            let num = if is_points { num_points } else { count.iter().take(rank).product() };
+            let bytes = num.saturating_mul(nczchunk_var_element_size(var));
+            if rank > ENTRIES || chunk_bytes > LARGEST_CHUNK || bytes > MOST_BYTES {
+                return;
+            }
+            let mut memory = Memory::new(bytes, has_texts && is_write);
+            let data = or_null_mut(input, memory.data());
+            let (num, points) = (num_points, or_null(input, points.as_ptr()));
+            let (start, stride) = (or_null(input, start.as_ptr()), or_null(input, stride.as_ptr()));
+            let (count, lists) = (count.as_ptr(), or_null(input, lists.as_ptr()));
+            let done = match (is_array, is_points, is_write) {
+                (false, true, false) => nczchunk_read_points(var, store, num, points, data, context),
+                (false, true, true) => nczchunk_write_points(var, store, num, points, data, context),
+                (false, false, false) => nczchunk_read_lists(var, store, start, count, stride, lists, data, context),
+                (false, false, true) => nczchunk_write_lists(var, store, start, count, stride, lists, data, context),
+                (true, true, false) => nczchunk_array_read_points(array, num, points, data, context),
+                (true, true, true) => nczchunk_array_write_points(array, num, points, data, context),
+                (true, false, false) => {
+                    nczchunk_array_read_lists(array, start, count, stride, lists, data, context)
+                }
+                (true, false, true) => nczchunk_array_write_lists(array, start, count, stride, lists, data, context),
+            };
+            check(done);
             if has_texts && !is_write {
                 nczchunk_strings_free(memory.0.len(), memory.0.as_mut_ptr());
             }

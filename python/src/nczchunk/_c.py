@@ -323,6 +323,8 @@ _FUNCTIONS = [
     ("array_open_document", c_int, [_POINTER, c_char_p, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_open_in", c_int, [_POINTER, c_char_p, c_int, POINTER(_POINTER), _POINTER]),
     ("array_read", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
+    ("array_read_lists", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER, _POINTER]),
+    ("array_read_points", c_int, [_POINTER, c_size_t, _POINTER, _POINTER, _POINTER]),
     ("array_read_strings", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, POINTER(_POINTER), POINTER(c_size_t), _POINTER]),
     ("array_refresh", c_int, [_POINTER, _POINTER]),
     ("array_remove_attribute", c_int, [_POINTER, c_char_p, _POINTER]),
@@ -336,6 +338,8 @@ _FUNCTIONS = [
     ("array_type_name", c_char_p, [_POINTER]),
     ("array_var", _POINTER, [_POINTER]),
     ("array_write", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER]),
+    ("array_write_lists", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, _POINTER, _POINTER, _POINTER]),
+    ("array_write_points", c_int, [_POINTER, c_size_t, _POINTER, _POINTER, _POINTER]),
     ("cache_free", None, [_POINTER]),
     ("cache_get_statistics", c_int, [_POINTER, POINTER(CacheStatistics), _POINTER]),
     ("cache_new", c_int, [c_size_t, POINTER(_POINTER), _POINTER]),
@@ -574,6 +578,11 @@ def texts_in(block, num_bytes, shape):
         texts = str((ctypes.c_char * (num_bytes - 1)).from_address(block), "utf-8").split("\0")
         found.reshape(-1)[...] = texts
     return found
+
+
+def texts_at(pointers):
+    """The texts that an array of the library's points to."""
+    return [ctypes.string_at(pointer).decode() for pointer in pointers.ravel().tolist()]
 
 
 def pointers_to(name, given):

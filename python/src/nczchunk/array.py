@@ -8,7 +8,6 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from contextlib import contextmanager
 from ctypes import byref, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -282,7 +281,7 @@ class Array:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
-        selected = advanced(self, index, self.chunks)
+        selected = advanced(self, index)
         if selected is not None:
             return selected.read()
         selection = Selection(index, self.shape)
@@ -315,7 +314,7 @@ class Array:
 
     def __setitem__(self, index: Any, values: Any) -> None:
         self._check_writable()
-        selected = advanced(self, index, written(self))
+        selected = advanced(self, index)
         if selected is not None:
             selected.write(values)
             return
@@ -329,17 +328,6 @@ class Array:
         """Holds the lock of the array's directory, if it has one: for a write of whole chunks with others."""
         path, name, *_ = self._where
         return locks.locked(locks.of(path, name), not is_whole, waits)
-
-    @contextmanager
-    def _stored(self):
-        """The array as it is stored now, without what the cache of this one may have of an earlier state."""
-        path, name, _, memory_limits = self._where
-        if locks.of(path, name) is None:
-            yield self
-            return
-        with open(path, name, cache=None, threads=self._given_threads, memory_limits=memory_limits) as stored:
-            # Another handle may have made the array shorter, or longer.
-            yield stored if stored.shape == self.shape else self
 
     def _put(self, selection, values):
         """Writes values of the selection's shape."""
@@ -382,6 +370,16 @@ class Array:
         _c.transfer(self._handle, self._threads, self._is_long(selection, memory.nbytes), lambda pointer, call: call(
             function, c.array_var(pointer), c.array_store(pointer), *arguments))
 
+    @staticmethod
+    def _room(shape, dtype):
+        """An array of this shape, which is to be read into."""
+        return _room(shape, lambda: np.empty(shape, dtype))
+
+    def _call(self, function, arguments, num_bytes, num_chunks):
+        """Has a function of C transfer so many bytes, from or to so many chunks at most."""
+        _c.transfer(self._handle, self._threads, self._takes_long(num_chunks, num_bytes),
+                    lambda pointer, call: call(function, pointer, *arguments))
+
     def _trace(self, selection):
         """Adds a read to the file of the trace, in a single write, so that processes do not mix their lines."""
         path, name, *_ = self._where
@@ -391,9 +389,11 @@ class Array:
             file.write(line + "\n")
 
     def _is_long(self, selection, num_bytes):
-        """Whether the transfer of a selection may take longer than a user wants to wait. A call can end between
+        return self._takes_long(selection.num_chunks(self.chunks), num_bytes)
+
+    def _takes_long(self, chunks, num_bytes):
+        """Whether a transfer of so many chunks may take longer than a user wants to wait. A call can end between
         chunks, so one that touches a single chunk cannot end earlier."""
-        chunks = selection.num_chunks(self.chunks)
         if chunks <= 1:
             return False
         decoded = chunks * self.dtype.itemsize

@@ -1,8 +1,6 @@
 """Lists, masks and coordinates as an index, as zarr-python defines them.
 
-The elements that they select of a chunk, or of a row of chunks, lie in a box. Each box is read once, as a hyperslab,
-and the selected elements are taken from it. To write, the elements are put into the box, and the box is written again,
-unless it is selected as a whole.
+They become lists of indices or points, which the library sorts by chunk, so that each chunk is read and written once.
 """
 
 from __future__ import annotations
@@ -10,12 +8,13 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from .index import Selection, without_ellipsis
+from . import _c
+from ._c import c
+from .index import without_ellipsis
 
 
 class OrthogonalIndex:
@@ -26,10 +25,10 @@ class OrthogonalIndex:
         self._array = array
 
     def __getitem__(self, index: Any) -> Any:
-        return _orthogonal(self._array, index, self._array.chunks).read()
+        return _orthogonal(self._array, index).read()
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        _orthogonal(self._array, index, written(self._array)).write(values)
+        _orthogonal(self._array, index).write(values)
 
 
 class VectorizedIndex:
@@ -40,10 +39,10 @@ class VectorizedIndex:
         self._array = array
 
     def __getitem__(self, index: Any) -> Any:
-        return _vectorized(self._array, index, self._array.chunks).read()
+        return _vectorized(self._array, index).read()
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        _vectorized(self._array, index, written(self._array)).write(values)
+        _vectorized(self._array, index).write(values)
 
 
 class BlockIndex:
@@ -65,9 +64,8 @@ def written(array: Any) -> Any:
     return tuple(chunk if is_regular else max(1, length) for chunk, length, is_regular in lengths)
 
 
-def advanced(array: Any, index: Any, lengths: Any) -> Any:
-    """What an index with lists or masks selects, to be read or written; None for an index without these. lengths: of
-    the chunks, or of the shards, no two parts of which are transferred apart."""
+def advanced(array: Any, index: Any) -> Any:
+    """What an index with lists or masks selects, to be read or written; None for an index without these."""
     items = index if isinstance(index, tuple) else (index,)
     lists = [item for item in items if _is_list(item)]
     if not lists:
@@ -75,108 +73,84 @@ def advanced(array: Any, index: Any, lengths: Any) -> Any:
     if len(items) == 1 and _is_mask(lists[0]) and np.ndim(lists[0]) == array.ndim or (
             len(items) == array.ndim and not any(_is_mask(item) for item in lists)
             and all(_is_list(item) or _is_integer(item) for item in items)):
-        return _vectorized(array, index, lengths)
+        return _vectorized(array, index)
     if len(lists) > 1:
         raise IndexError("several lists or masks with slices: use oindex, where each selects along its "
                          "own dimension, or vindex, for coordinates")
-    return _orthogonal(array, index, lengths)
+    return _orthogonal(array, index)
 
 
-class _Boxes:
+class _Chosen:
     """What is selected.
 
-    shape: of the result. num: how many elements that has, if the boxes count these in one dimension; else None.
-    boxes: for each box its index in the array, the index in the box of what is selected, the index of that in the
-    result, and whether the box is selected whole.
+    shape: of the result. read, write: the functions of C, and arguments: what they take before the elements, from
+    arrays that are kept. num_chunks: the most chunks that they touch.
     """
 
-    def __init__(self, array, shape, boxes, num=None):
-        self._array, self._shape, self._boxes = array, shape, boxes
-        self._counted = shape if num is None else (num,)
+    def __init__(self, array, shape, functions, arguments, num_chunks, kept):
+        self._array, self._shape, self._kept = array, shape, kept
+        self._read, self._write = functions
+        self._arguments, self._num_chunks = arguments, num_chunks
 
     def read(self):
-        out = np.empty(self._counted, self._array.dtype)
-
-        def read(box):
-            index, selected, position, _ = box
-            out[position] = self._array[index][selected]
-
-        self._each(read)
-        return out.reshape(self._shape) if self._shape else out.reshape(())[()]
+        is_text = self._array.dtype == object
+        found = self._array._room(self._shape, np.dtype(np.uintp) if is_text else self._array.dtype)
+        if is_text:
+            found[...] = 0
+            try:
+                self._transfer(self._read, found)
+                texts = np.empty(found.shape, object)
+                texts.reshape(-1)[...] = _c.texts_at(found)
+            finally:
+                c.strings_free(found.size, _c.address(found))
+            found = texts
+        else:
+            self._transfer(self._read, found)
+        return found if self._shape else found[()]
 
     def write(self, values):
         array = self._array
         array._check_writable()
-        values = array._values(values, self._shape).reshape(self._counted)
-        with array._locked(False), array._stored() as stored:
+        values, kept = array._values(values, self._shape), None
+        if array.dtype == object:
+            values, kept = _c.pointers_to("values", ["" if one is None else one for one in values.ravel().tolist()])
+        with array._locked(False):
+            self._transfer(self._write, np.ascontiguousarray(values))
+        del kept
 
-            def write(box):
-                index, selected, position, is_whole = box
-                selection = Selection(index, array.shape)
-                memory = np.empty(selection.shape, array.dtype) if is_whole else stored[index]
-                memory[selected] = values[position]
-                array._put(selection, memory)
-
-            self._each(write)
-
-    def _each(self, function):
-        """Calls a function with each box, in several threads if the array may use them. No two have a chunk in
-        common, nor a shard if they are written."""
-        first = list(itertools.islice(self._boxes, 2))
-        boxes = itertools.chain(first, self._boxes)
-        if len(first) < 2 or self._array.threads == 1:
-            for box in boxes:
-                function(box)
-            return
-        with ThreadPoolExecutor(self._array.threads) as pool:
-            try:
-                for _ in pool.map(function, boxes):
-                    pass
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+    def _transfer(self, function, memory):
+        if memory.size:
+            self._array._call(function, (*self._arguments, _c.address(memory)), memory.nbytes, self._num_chunks)
 
 
-def _orthogonal(array, index, lengths):
-    items = []
+def _orthogonal(array, index):
+    start, count, stride, lists, axes = [], [], [], [], []
     for d, (item, length) in enumerate(zip(_items(index, array.ndim), array.shape)):
+        chosen = None
         if isinstance(item, slice):
-            start, stop, step = item.indices(length)
-            count = len(range(start, stop, step))
-            items.append(np.arange(start, stop, step) if step < 0 else slice(start, start + count * step, step))
+            first, stop, step = item.indices(length)
+            found = range(first, stop, step)
+            if step < 0:
+                chosen = np.arange(first, stop, step)
         elif _is_list(item):
-            items.append(_positions(item, d, length))
+            found = chosen = _positions(item, d, length)
         else:
-            items.append(int(_positions(item, d, length)))
-    shape = tuple(len(range(item.start, item.stop, item.step)) if isinstance(item, slice) else len(item)
-                  for item in items if not isinstance(item, int))
-    if 0 in shape:
-        return _Boxes(array, shape, iter(()))
-    lists = [d for d, item in enumerate(items) if isinstance(item, np.ndarray)]
-    groups = [_groups(items[d], items[d] // max(1, lengths[d])) for d in lists]
-
-    def boxes():
-        for chosen in itertools.product(*groups):
-            where, selected, position = list(items), [], []
-            is_whole = True
-            for d, (places, least, most, distinct) in zip(lists, chosen):
-                where[d] = slice(least, most + 1, 1)
-                is_whole &= distinct == most + 1 - least
-            for d, item in enumerate(items):
-                if isinstance(item, slice):
-                    everything = np.arange(len(range(item.start, item.stop, item.step)))
-                    selected.append(everything)
-                    position.append(everything)
-                elif d in lists:
-                    places, least, _, _ = chosen[lists.index(d)]
-                    selected.append(item[places] - least)
-                    position.append(places)
-            yield tuple(where), np.ix_(*selected), np.ix_(*position), is_whole
-
-    return _Boxes(array, shape, boxes())
+            found = range(int(_positions(item, d, length)), length)[:1]
+        if not _is_integer(item):
+            axes.append(len(found))
+        start.append(found.start if chosen is None and len(found) else 0)
+        stride.append(found.step if chosen is None and len(found) > 1 else 1)
+        count.append(len(found))
+        lists.append(None if chosen is None else np.ascontiguousarray(chosen, np.uintp))
+    pointers = np.array([0 if one is None else _c.address(one) for one in lists], np.uintp)
+    arguments = (_c.sizes(start), _c.sizes(count), _c.signed_sizes(stride), _c.address(pointers))
+    num_chunks = math.prod(min(num, -(-length // max(1, chunk)))
+                           for num, length, chunk in zip(count, array.shape, array.chunks))
+    functions = c.array_read_lists, c.array_write_lists
+    return _Chosen(array, tuple(axes), functions, arguments, num_chunks, (lists, pointers))
 
 
-def _vectorized(array, index, lengths):
+def _vectorized(array, index):
     if _is_mask(index):
         mask = np.asarray(index)
         if mask.shape != array.shape:
@@ -189,55 +163,16 @@ def _vectorized(array, index, lengths):
     coordinates = [_positions(item, d, length, any_rank=True)
                    for d, (item, length) in enumerate(zip(items, array.shape))]
     try:
-        coordinates = np.broadcast_arrays(*coordinates) if coordinates else [np.zeros((), np.intp)]
+        shape = np.broadcast_shapes(*(one.shape for one in coordinates))
     except ValueError:
         raise IndexError(f"the shapes of the coordinates cannot be broadcast together: "
                          f"{', '.join(str(one.shape) for one in coordinates)}") from None
-    shape = coordinates[0].shape
-    flat = [one.reshape(-1) for one in coordinates[:array.ndim]]
-    if not array.ndim or 0 in shape:
-        return _Boxes(array, shape, iter(() if array.ndim else [((), (), (), True)]))
-    order, ends = _by_chunk([one // max(1, length) for one, length in zip(flat, lengths)])
-    own = [one[order] for one in flat]
-
-    def boxes():
-        for begin, end in zip([0, *ends], [*ends, len(order)]):
-            places = [one[begin:end] for one in own]
-            least = [int(one.min()) for one in places]
-            where = tuple(slice(low, int(one.max()) + 1, 1) for low, one in zip(least, places))
-            yield (where, tuple(one - low for one, low in zip(places, least)), order[begin:end],
-                   all(item.stop - item.start == 1 for item in where))
-
-    return _Boxes(array, shape, boxes(), len(order))
-
-
-def _by_chunk(of_chunk):
-    """The order of elements by chunk, of which these are the indices in each dimension, and where in that order a chunk
-    begins, but for the first."""
-    most = [int(one.max()) + 1 for one in of_chunk]
-    num = math.prod(most)
-    if num <= 2**63 - 1:
-        # One number a chunk, as short as it can be: short ones are sorted faster.
-        number = np.ravel_multi_index(of_chunk, most).astype(np.min_scalar_type(num))
-        order = np.argsort(number, kind="stable")
-        return order, np.flatnonzero(np.diff(number[order])) + 1
-    order = np.lexsort(of_chunk[::-1])
-    is_other = np.zeros(len(order) - 1, bool)
-    for one in of_chunk:
-        is_other |= np.diff(one[order]) != 0
-    return order, np.flatnonzero(is_other) + 1
-
-
-def _groups(positions, of_chunk):
-    """For each chunk that has some of these positions: which of them it has, the least and the greatest, and how many
-    are distinct."""
-    order = np.argsort(of_chunk, kind="stable")
-    ends = np.flatnonzero(np.diff(of_chunk[order])) + 1
-    found = []
-    for places in np.split(order, ends):
-        own = positions[places]
-        found.append((places, int(own.min()), int(own.max()), len(np.unique(own))))
-    return found
+    points = np.empty((*shape, array.ndim), np.uintp)
+    for d, one in enumerate(coordinates):
+        points[..., d] = one
+    num = math.prod(shape)
+    functions = c.array_read_points, c.array_write_points
+    return _Chosen(array, shape, functions, (num, _c.address(points)), min(num, array.nchunks), points)
 
 
 def _blocks(array, index):

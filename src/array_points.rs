@@ -1,0 +1,125 @@
+//! # Lists of indices and points of an array
+//!
+//! nczchunk_read_points, nczchunk_read_lists and the functions that write, with the array's variable and store. Arrays
+//! of variable-length strings are read and written as by nczchunk_array_read and nczchunk_array_write.
+
+use std::ffi::{c_int, c_void};
+
+use super::array::{nczchunk_array_store, nczchunk_array_var, read_texts};
+use super::array_objects::nczchunk_array;
+use super::context::report;
+use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
+use super::points::{self, Chosen};
+use nczchunk_engine::element::ElementType;
+
+/// Reads single elements of an array: see nczchunk_read_points, which has the same errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_read_points(
+    array: *const nczchunk_array,
+    num_points: usize,
+    points: *const usize,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the promises about the arguments are the same.
+    unsafe { read(array, Chosen::Points { num_points, points }, data, context) }
+}
+
+/// Writes single elements of an array that was opened with NCZCHUNK_WRITE: see nczchunk_write_points, which has the
+/// same errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_write_points(
+    array: *const nczchunk_array,
+    num_points: usize,
+    points: *const usize,
+    data: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the promises about the arguments are the same.
+    unsafe { write(array, Chosen::Points { num_points, points }, data, context) }
+}
+
+/// Reads a hyperslab of an array that has a list of indices along some dimensions: see nczchunk_read_lists, which has
+/// the same errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_read_lists(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    lists: *const *const usize,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the promises about the arguments are the same.
+    unsafe { read(array, Chosen::Lists { start, count, stride, lists }, data, context) }
+}
+
+/// Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE, and that has a list of indices along some
+/// dimensions: see nczchunk_write_lists, which has the same errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_write_lists(
+    array: *const nczchunk_array,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    lists: *const *const usize,
+    data: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the promises about the arguments are the same.
+    unsafe { write(array, Chosen::Lists { start, count, stride, lists }, data, context) }
+}
+
+/// Reads what is named one by one.
+///
+/// # Safety
+/// As for [`points::read`], and array is NULL or alive.
+unsafe fn read(
+    array: *const nczchunk_array,
+    chosen: Chosen,
+    data: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match array.as_ref() {
+            Some(of_texts) if *of_texts.array.element_type() == ElementType::String => {
+                read_texts(&of_texts.array, chosen, data, context)
+            }
+            _ => {
+                let (var, store) = lent(array);
+                points::read(var, store, chosen, data, context)
+            }
+        }
+    }
+}
+
+/// Writes what is named one by one.
+///
+/// # Safety
+/// As for [`points::write`], and array is NULL or alive.
+unsafe fn write(
+    array: *const nczchunk_array,
+    chosen: Chosen,
+    data: *const c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(Err(error)) = array.as_ref().map(|array| array.array.check_writable()) {
+            return report(context, || Err(error));
+        }
+        let (var, store) = lent(array);
+        points::write(var, store, chosen, data, context)
+    }
+}
+
+/// What an array lends; NULL for NULL.
+///
+/// # Safety
+/// array is NULL or alive.
+unsafe fn lent(array: *const nczchunk_array) -> (*const nczchunk_var, *const nczchunk_chunk_store) {
+    // SAFETY: the caller's promise.
+    unsafe { (nczchunk_array_var(array), nczchunk_array_store(array)) }
+}
