@@ -636,8 +636,8 @@ static void a_shard_that_was_written_anew(void)
 
 /*
  * A storage that cannot say which version of an object it has read from is asked for the index of a shard in each call,
- * and again after the chunks, to compare, unless the shard is read as a whole. The shards here have the same length, and
- * another chunk is left out in each.
+ * and again after the chunks, to compare, unless the shard is read as a whole. The shards here have the same length,
+ * and another chunk is left out in each.
  */
 static void a_shard_without_versions(void)
 {

@@ -109,9 +109,9 @@ def ratio(ours, theirs):
 def processor():
     """Its name, where the system tells it."""
     info = pathlib.Path("/proc/cpuinfo")
-    names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")] \
-        if info.exists() else []
-    return names[0] if names else platform.machine()
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
 
 
 def gaps(library, url, latencies, environment):

@@ -8,8 +8,8 @@
 //!               `- by an index: to_open -- send --> a read of the index               landed -> wait, one by one
 //! ```
 //!
-//! Of an object that is [read at once](Policy::is_whole) the read of the index is longer, for how long the object is, is
-//! not known then: as long as others were. What it does not reach is read after it, so that nothing is read twice.
+//! Of an object that is [read at once](Policy::is_whole) the read of the index is longer. The object's length is not
+//! known then: the read is as long as others were, and the chunks that it does not reach are read after it.
 //!
 //! What is started is sent when something has to be waited for, so that there are neighbours to be found. An object
 //! whose version is not the one that its index was read from has been written anew: then the index is read once more.
