@@ -1319,7 +1319,7 @@ typedef struct nczchunk_read_cost {
      */
     uint64_t bytes;
     /**
-     * How many of the requests read indices: of shards, or of chunks in a file.
+     * How many of the requests read only indices: of shards, or of chunks in a file.
      */
     uint64_t index_requests;
     /**
@@ -1625,7 +1625,8 @@ typedef struct nczchunk_storage_callbacks {
     size_t bytes_in_flight;
     /**
      * With start: chunks of one shard that are adjacent, or near each other as gap says, are read at once, up to this
-     * many bytes. 0 stands for 16 MiB.
+     * many bytes; with its index, if all or nearly all of the shard is needed. Then the read may have room for more
+     * bytes than the object has. 0 stands for 16 MiB.
      */
     size_t largest;
     /**

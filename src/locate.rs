@@ -106,7 +106,7 @@ pub struct nczchunk_read_cost {
     pub requests: u64,
     /// The number of bytes that they return, including gaps between chunks that are read together.
     pub bytes: u64,
-    /// How many of the requests read indices: of shards, or of chunks in a file.
+    /// How many of the requests read only indices: of shards, or of chunks in a file.
     pub index_requests: u64,
     /// How many of the bytes are those of indices.
     pub index_bytes: u64,

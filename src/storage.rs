@@ -557,7 +557,8 @@ pub struct nczchunk_storage_callbacks {
     /// is not refused. 0 stands for the bytes of in_flight chunks, but no less than largest.
     pub bytes_in_flight: usize,
     /// With start: chunks of one shard that are adjacent, or near each other as gap says, are read at once, up to this
-    /// many bytes. 0 stands for 16 MiB.
+    /// many bytes; with its index, if all or nearly all of the shard is needed. Then the read may have room for more
+    /// bytes than the object has. 0 stands for 16 MiB.
     pub largest: usize,
     /// 1 if each read reports the object's version in the request. Then the index of a shard is kept from call to call,
     /// and the needed ranges of an unencoded chunk are read one by one. With 0, each call reads an index before the

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measures reads from a server with latency, by nczchunk and by others in the same run.
 
-    bench.py LIBRARY DIRECTORY OUTPUT [--netcdf LIBRARY] [--rows ROWS] [--latencies MS] [--quick]
+    bench.py LIBRARY DIRECTORY OUTPUT [--netcdf LIBRARY] [--rows ROWS] [--latencies MS] [--quick | --gaps]
 
 LIBRARY is libnczchunk with the feature network; that of --netcdf is netCDF-C with its own client for S3. With --rows or
 --latencies only these are measured, and the others stay as they are in DIRECTORY/results.json, which has the numbers.
-The tables go to OUTPUT.
+The tables go to OUTPUT. With --gaps only nczchunk reads, with several values of NCZCHUNK_NETWORK_GAP, and prints the
+table of docs/requests.md.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,9 +39,13 @@ def run(library, row, url, repetitions, environment):
         child = subprocess.Popen(command, stdout=out, stderr=error, env=environment)
         patience = threading.Timer(240, child.kill)
         patience.start()
-        _, status, usage = os.wait4(child.pid, 0)
-        patience.cancel()
-        child.returncode = os.waitstatus_to_exitcode(status)
+        try:
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        finally:
+            patience.cancel()
+            if child.returncode is None:
+                child.kill()
         out.seek(0), error.seek(0)
         lines, words = out.read().splitlines(), error.read().strip().splitlines()
     if child.returncode:
@@ -89,11 +95,48 @@ def behind(results, latencies):
     return found
 
 
+def table(out, header, rows):
+    out.append("| " + " | ".join(header) + " |")
+    out.append("|---" * len(header) + "|")
+    out += ["| " + " | ".join(row) + " |" for row in rows]
+    out.append("")
+
+
+def ratio(ours, theirs):
+    return f"{theirs / ours:.2g}" if ours else ("1" if not theirs else "-")
+
+
+def processor():
+    """Its name, where the system tells it."""
+    info = pathlib.Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def gaps(library, url, latencies, environment):
+    """What fewer requests cost: rows of which parts of shards are needed, with wider gaps that are read."""
+    found, rows = {}, ["window of a scene", "sharded window", "sharded map"]
+    for latency in latencies:
+        urllib.request.urlopen(f"{url}/-/latency/{latency}").close()
+        for row in rows:
+            for gap in [None, 128, 256, 512, 1024, 2048]:
+                given = {"NCZCHUNK_NETWORK_GAP": str(gap << 10)} if gap else {}
+                found[row, gap, latency] = run(library, row, url, 5, {**environment, **given})
+    times = [f"ms at {latency} ms" for latency in latencies]
+    lines = [[row, f"{gap} KiB" if gap else "default", str(of["requests"]), f"{of['bytes'] / 1024:.0f}",
+              *(f"{found[row, gap, latency]['seconds'] * 1000:.0f}" for latency in latencies)]
+             for (row, gap, latency), of in found.items() if latency == latencies[0]]
+    out = []
+    table(out, ["", "gap", "requests", "KiB", *times], lines)
+    print("\n".join(out))
+
+
 def report(results, latencies):
     """The page."""
     out = [(HERE / "head.md").read_text().strip(), ""]
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    out += [f"Measured on {datetime.date.today()} with {os.cpu_count()} cores ({platform.machine()}), Python "
+    out += [f"Measured on {datetime.date.today()} with {os.cpu_count()} cores ({processor()}), Python "
             f"{platform.python_version()}, {versions}.", ""]
     out += ["## Where another library is better", "", *behind(results, latencies), ""]
     for latency in latencies:
@@ -126,6 +169,7 @@ def report(results, latencies):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
     parser = argparse.ArgumentParser()
     parser.add_argument("library")
     parser.add_argument("directory", type=pathlib.Path)
@@ -134,6 +178,7 @@ def main():
     parser.add_argument("--rows", type=lambda rows: rows.split(","), default=list(data.ROWS))
     parser.add_argument("--latencies", type=lambda given: [int(latency) for latency in given.split(",")])
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--gaps", action="store_true")
     given = parser.parse_args()
     store = given.directory / "data"
     if not (store / "complete").exists():
@@ -152,10 +197,14 @@ def main():
     results = json.loads(kept.read_text()) if kept.exists() and is_part else {}
     try:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}"
+        if given.gaps:
+            return gaps("nczchunk", url, given.latencies or latencies, environment)
         for latency in given.latencies or latencies:
             urllib.request.urlopen(f"{url}/-/latency/{latency}").close()
             for row in given.rows:
                 has_peak = latency == latencies[-1]
+                # The first to read would find the server's memory cold.
+                run("nczchunk", row, url, 1, environment)
                 cells = {who: measured(who, row, url, repetitions, environment, has_peak)
                          for who in ["nczchunk", *PEERS]}
                 results.setdefault(str(latency), {})[row] = cells

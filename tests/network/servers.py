@@ -184,6 +184,39 @@ assert (nczchunk.open("s3://ocean/c.zarr")[:] == 7).all()
         sys.exit(done.stderr)
 
 
+def memory(address, env):
+    """What a process takes to read a large array of shards, as its parent sees it: what is read, and for what is in
+    flight and what is being decoded so much as is documented, whatever the array has."""
+    shape, most = (32, 1024, 1024), 2 * 2 * 16 + 16
+    values = numpy.random.default_rng(2).random(shape, "f4")
+    array = zarr.create_array(store_of(address, "memory.zarr"), name="shards", shape=shape, dtype="f4",
+                              chunks=(1, 256, 256), shards=(4, 1024, 1024))
+    array[:] = values
+    code = """
+import numpy, nczchunk, sys
+array = nczchunk.open("s3://ocean/memory.zarr", "shards")
+if sys.argv[1] == "all":
+    found = array[:]
+else:
+    found = numpy.zeros(array.shape, "f4") + array[0, 0, 0]
+print(numpy.sum(found[::5, 7, ::9], dtype="f8"))
+"""
+    def peak(what):
+        with tempfile.TemporaryFile() as out:
+            child = subprocess.Popen([sys.executable, "-c", code, what], env=env, stdout=out)
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            assert child.returncode == 0
+            return usage.ru_maxrss / 1024, float(out.read())
+
+    without, _ = peak("one")
+    taken, found = peak("all")
+    assert found == numpy.sum(values[::5, 7, ::9], dtype="f8")
+    assert taken - without <= most, f"{taken - without:.0f} MiB besides what is read"
+    return taken - without
+
+
 def two_writers(env):
     """Of writers that create one array at the same time one succeeds, and the others are told."""
     source = os.path.join(os.path.dirname(__file__), "../../data/coads_sst.nc")
@@ -214,6 +247,7 @@ def main():
         print("it is read and written by the C interface, Python and xarray")
         costs(address, env)
         print("what a plan costs is known before")
+        print(f"128 MiB in shards are read with {memory(address, env):.0f} MiB besides")
         two_writers(env)
         print("of several writers of one array one succeeds")
     finally:

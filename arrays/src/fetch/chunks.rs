@@ -520,7 +520,7 @@ impl<L: Locate> InFlight for ObjectChunks<L> {
     }
 
     fn begin<'s, 'f: 's>(&'f self, sharing: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
-        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.storage, sharing))?)
+        Ok(try_box(ChunkFlight::new(&self.locate, &self.indices, &self.storage, sharing)?)?)
     }
 }
 

@@ -10,6 +10,9 @@
 //! No gap is read that has as many bytes as the storage's [`gap`](crate::object::ObjectStore::gap), and no request
 //! brings more than `largest`, unless a single range does. Without a bound (`excess` is `None`) each gap below the
 //! storage's is read: bytes of a file cost less than a system call, or the program has set a gap and knows why.
+//!
+//! By the same rule an object is read at once, with its index, before it is known where its chunks lie in it: all that
+//! is not needed counts as one gap then, and each chunk as long as it may be.
 
 use std::ops::Range;
 
@@ -38,6 +41,12 @@ pub(super) struct Policy {
 }
 
 impl Policy {
+    /// Whether an object is read at once of which chunks of so many bytes are needed, at most, and of so many not.
+    pub(super) fn is_whole(&self, needed: usize, others: usize) -> bool {
+        let is_little = |excess| others as u128 * 100 <= needed as u128 * excess as u128;
+        others == 0 || others < self.gap && self.excess.is_none_or(is_little)
+    }
+
     /// Which of some ranges of an object, sorted by their beginnings, are read together with the one before.
     ///
     /// # Errors
@@ -176,5 +185,57 @@ mod tests {
         assert_eq!(requests(&policy(Some(10)), &map).len(), 22);
         assert_eq!(requests(&policy(Some(0)), &map).len(), 24);
         assert_eq!(requests(&policy(None), &map), [(0, 47 * len)]);
+    }
+
+    /// The chunks of a shard of 45 x 45 that a window of 9 x 9 needs, where they lie in the order in which zarr-python
+    /// writes them: a satellite's scene as GDAL's issue 14018 has it. Each piece of neighbours is one range.
+    fn window() -> Vec<(u64, u64)> {
+        let z = |row: u64, column: u64| {
+            (0..6).fold(0, |z, bit| z | (row >> bit & 1) << (2 * bit + 1) | (column >> bit & 1) << (2 * bit))
+        };
+        let mut chunks: Vec<_> = (0..45 * 45).map(|i| (z(i / 45, i % 45), i / 45 < 9 && i % 45 < 9)).collect();
+        chunks.sort_unstable();
+        let (len, mut pieces) = (80 << 10, Vec::new());
+        for (at, _) in chunks.iter().enumerate().filter(|(_, (_, is_needed))| *is_needed) {
+            match pieces.last_mut() {
+                Some((begin, before)) if *begin + *before == at as u64 * len => *before += len,
+                _ => pieces.push((at as u64 * len, len)),
+            }
+        }
+        pieces
+    }
+
+    /// With the index, the window takes 8 requests for at most 1.1 of the bytes that it needs, and fewer are not
+    /// possible. 5 requests, of which 4 are for the chunks, need 1.35 of them. So no rule gives both.
+    #[test]
+    fn a_window_of_a_scene_takes_eight_requests_or_a_third_more_bytes() {
+        let window = window();
+        assert_eq!((window.len(), window.iter().map(|(_, len)| len / (80 << 10)).sum::<u64>()), (13, 81));
+        let needed = window.iter().map(|(_, len)| len).sum::<u64>();
+        let policy = |excess| Policy { gap: 1 << 30, largest: usize::MAX, excess };
+        let fewest = |percent| fewest(&window, &policy(None), needed * percent / 100);
+        assert_eq!((requests(&policy(Some(10)), &window).len(), fewest(10)), (7, 7));
+        assert_eq!((0..1000).find(|percent| fewest(*percent) <= 4), Some(35));
+        assert_eq!(requests(&policy(Some(35)), &window).len(), 4);
+    }
+
+    #[test]
+    fn an_object_is_read_at_once_if_little_of_it_is_not_needed() {
+        let kib = |n: usize| n << 10;
+        for (gap, excess, needed, others, expected) in [
+            (1, Some(10), 0, 0, true),
+            (0, Some(0), 1, 0, true),
+            (kib(1024), Some(10), kib(1000), kib(100), true),
+            (kib(1024), Some(10), kib(1000), kib(101), false),
+            (kib(1024), Some(0), kib(1000), 1, false),
+            (kib(100), Some(10), kib(1000), kib(100), false),
+            (kib(1024), None, kib(1), kib(1023), true),
+            (kib(1024), None, kib(1), kib(1024), false),
+            (usize::MAX, Some(10), usize::MAX - 1, usize::MAX / 10, true),
+            (usize::MAX, Some(10), usize::MAX / 2, usize::MAX / 10, false),
+        ] {
+            let policy = Policy { gap, largest: 1, excess };
+            assert_eq!(policy.is_whole(needed, others), expected, "{gap} {excess:?} {needed} {others}");
+        }
     }
 }

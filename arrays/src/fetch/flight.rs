@@ -8,6 +8,9 @@
 //!               `- by an index: to_open -- send --> a read of the index               landed -> wait, one by one
 //! ```
 //!
+//! Of an object that is [read at once](Policy::is_whole) the read of the index is longer. The object's length is not
+//! known then: the read is as long as others were, and the chunks that it does not reach are read after it.
+//!
 //! What is started is sent when something has to be waited for, so that there are neighbours to be found. An object
 //! whose version is not the one that its index was read from has been written anew: then the index is read once more.
 //! So it is for a chunk that is absent by an index that was kept from an earlier call. Where no version is known, an
@@ -26,7 +29,7 @@ use super::reads::Reads;
 use crate::alloc::{Scratch, try_box};
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grid::Access;
+use crate::grid::{Access, Dimension};
 use crate::lock::Lock;
 use crate::object::{Answer, ByteRange, Limits, Storage};
 use crate::open_object::ObjectState;
@@ -35,6 +38,9 @@ use crate::store::{Filled, Flight, RawRequest, ReadCost, Sharing};
 
 /// For each read that may be in flight, so many chunks are looked at to find neighbours.
 const AHEAD: usize = 16;
+
+/// And for so many objects that have an index.
+const OBJECTS_AHEAD: usize = 8;
 
 /// No more chunks are looked at.
 const MOST_AHEAD: usize = 4096;
@@ -58,6 +64,10 @@ pub(super) struct ChunkFlight<'s, 'f> {
     num_runs: u64,
     /// The most bytes that a chunk was asked for with.
     chunk_bytes: usize,
+    /// The most bytes that are stored of a chunk which was asked for as a whole.
+    whole_bytes: usize,
+    /// How many chunks the array has along each dimension.
+    counts: Dims<usize>,
     /// How many chunks have been asked for and not been given back: each is in one of the lists below, or part of a
     /// read. All lists of chunks have room for as many.
     num_asked: usize,
@@ -69,7 +79,7 @@ pub(super) struct ChunkFlight<'s, 'f> {
     /// Indices that are needed and have not been asked for yet; and for how many chunks those are needed that have not
     /// come.
     to_open: VecDeque<Dims<isize>>,
-    opening: HashMap<Dims<isize>, usize>,
+    opening: HashMap<Dims<isize>, Needed>,
     absent: VecDeque<Dims<isize>>,
     /// The memory of the reads that are in flight. What has landed is let go before others are started.
     bytes: usize,
@@ -91,11 +101,12 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         indices: &'s Indices,
         storage: &'f Storage,
         sharing: &'s Sharing<'f>,
-    ) -> Self {
+    ) -> Result<Self> {
+        let counts = dims::copied(sharing.grid.dimensions().iter().map(Dimension::num_chunks))?;
         let (reads, limits) = Reads::new(storage, sharing);
         let gap = if locate.reads_no_gaps() { 0 } else { storage.gap() };
         let policy = Policy { gap, largest: limits.largest, excess: limits.excess };
-        ChunkFlight {
+        Ok(ChunkFlight {
             locate,
             indices,
             own: Indices::new(locate.index_len()),
@@ -104,6 +115,8 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             policy,
             num_runs: 0,
             chunk_bytes: 0,
+            whole_bytes: 0,
+            counts,
             num_asked: 0,
             waiting: VecDeque::new(),
             queue: VecDeque::new(),
@@ -119,7 +132,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             reads,
             counted: sharing.counted,
             unmade: VecDeque::new(),
-        }
+        })
     }
 
     /// Makes room for one more chunk in every list.
@@ -183,13 +196,14 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     /// Has a chunk wait for the index that it needs.
     fn wait_for_index(&mut self, asked: Box<Pending>) -> Result<()> {
         let index = &asked.location.object;
+        let whole = usize::from(asked.is_whole);
         match self.opening.get_mut(index) {
-            Some(needed) => *needed += 1,
+            Some(needed) => (needed.chunks, needed.whole) = (needed.chunks + 1, needed.whole + whole),
             None => {
                 let (one, other) = (copied(index)?, copied(index)?);
                 self.to_open.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
                 self.opening.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-                self.opening.insert(one, 1);
+                self.opening.insert(one, Needed { chunks: 1, whole });
                 self.to_open.push_back(other);
             }
         }
@@ -241,10 +255,38 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// Whether another read of so many bytes may be in flight. A single one always may.
     fn has_room(&self, len: usize) -> bool {
+        let num = self.num_reads();
+        num == 0 || num < self.limits.requests && self.bytes.saturating_add(len) <= self.most_bytes()
+    }
+
+    /// How many reads are in flight, or count as such.
+    fn num_reads(&self) -> usize {
+        self.reads.len() + self.unmade.len()
+    }
+
+    /// How many bytes may be in flight.
+    fn most_bytes(&self) -> usize {
         let chunks = self.limits.requests.saturating_mul(self.chunk_bytes);
-        let most = self.limits.bytes.unwrap_or(chunks.max(self.limits.largest));
-        let num = self.reads.len() + self.unmade.len();
-        num == 0 || num < self.limits.requests && self.bytes.saturating_add(len) <= most
+        self.limits.bytes.unwrap_or(chunks.max(self.limits.largest))
+    }
+
+    /// How many bytes of an object are read with its index: none besides it or, if the object is read at once, as many
+    /// as it is likely to have.
+    fn reach(&self, index: &Dims<isize>, step: &Step) -> usize {
+        let most = if self.reads.are_at_once() { None } else { self.locate.most_chunks(index, &self.counts) };
+        let Some(most) = most.filter(|_| step.len <= LONG_STEP) else { return step.len };
+        let whole = self.opening.get(index).map_or(0, |needed| needed.whole);
+        let bytes = |num: usize| num.saturating_mul(self.whole_bytes);
+        if whole == 0 || !self.policy.is_whole(bytes(whole), bytes(most.saturating_sub(whole))) {
+            return step.len;
+        }
+        // As long as none has been seen, those that are read next share what there is room for.
+        let share = || {
+            let num = self.to_open.len().min(self.limits.requests.saturating_sub(self.num_reads())).max(1);
+            self.most_bytes().saturating_sub(self.bytes) / num
+        };
+        let likely = self.indices.likely_len().map_or_else(share, |len| usize::try_from(len).unwrap_or(usize::MAX));
+        likely.min(bytes(most).saturating_add(step.len)).min(self.policy.largest).max(step.len)
     }
 
     /// Starts reads, as many as may be in flight.
@@ -254,8 +296,8 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             return self.send_chunks();
         }
         while let Some(index) = self.to_open.front() {
-            let step = self.locate.first_step(index);
-            if !self.has_room(step.as_ref().map_or(0, |step| step.len)) {
+            let step = self.locate.first_step(index).map(|step| (step, self.reach(index, &step)));
+            if !self.has_room(step.as_ref().map_or(0, |(_, reach)| *reach)) {
                 break;
             }
             let Some(index) = self.to_open.pop_front() else { break };
@@ -330,10 +372,10 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         }
     }
 
-    /// Starts to read an index.
-    fn open(&mut self, index: Dims<isize>, step: Step) {
+    /// Starts to read an index, by a step that reaches so far.
+    fn open(&mut self, index: Dims<isize>, (step, reach): (Step, usize)) {
         let forgotten = self.indices.forgotten();
-        match copied(&index).and_then(|index| step_of(index, step, forgotten)) {
+        match copied(&index).and_then(|index| step_of(index, (step, reach), forgotten)) {
             Ok(read) => self.start_step(read, step.len <= LONG_STEP),
             Err(error) => self.opened(&index, Err(error)),
         }
@@ -341,14 +383,20 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// Starts a step of an index, or to read the length of its object first.
     fn start_step(&mut self, mut read: Box<IndexRead>, is_read: bool) {
-        read.len = if is_read { read.step.len } else { 0 };
+        // Where reads of chunks are counted, none is read with its index.
+        let (begin, len) = match (is_read, self.counted) {
+            (false, _) => (ByteRange::At(0), 0),
+            (true, None) => (read.begin(), read.reach),
+            (true, Some(_)) => (read.step.begin, read.step.len),
+        };
+        if read.has_chunks() {
+            read.memory = std::mem::replace(&mut self.spare, Scratch::EMPTY);
+        }
+        read.len = len;
         let room = read.memory.room(read.len).map(|room| (room.as_mut_ptr().cast(), room.len()));
         let name = self.locate.name(&read.index);
         match (room, name) {
-            (Ok(room), Ok(name)) => {
-                let begin = if is_read { read.step.begin } else { ByteRange::At(0) };
-                self.start_read(Read::Index(read), &name, begin, room);
-            }
+            (Ok(room), Ok(name)) => self.start_read(Read::Index(read), &name, begin, room),
             (Err(failed), _) => self.step_failed(read, &failed.into()),
             (_, Err(error)) => self.step_failed(read, &error),
         }
@@ -388,14 +436,16 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             (None, read) => (read, room),
             (Some(counted), Read::Chunks(chunks)) => {
                 let is_known = chunks.parts.iter().all(|part| part.range.stored.is_some());
-                add(counted, false, if is_known { chunks.len } else { 0 });
+                add(counted, (if is_known { chunks.len } else { 0 }, 0), false);
                 if is_known {
                     return self.unmade.push_back(chunks);
                 }
                 (Read::Chunks(chunks), (room.0, 0))
             }
             (Some(counted), read) => {
-                add(counted, true, room.1);
+                let has_chunks = matches!(&read, Read::Index(read) if read.has_chunks());
+                // How much comes with it is known when it is there.
+                add(counted, (if has_chunks { 0 } else { room.1 }, room.1), !has_chunks);
                 (read, room)
             }
         };
@@ -441,9 +491,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         }
         // SAFETY: so many bytes of the memory have been written.
         let bytes = unsafe { read.memory.filled(answer.nbytes) };
-        match self.locate.learn(&read.index, &read.step, bytes, state.0) {
+        match self.locate.learn(&read.index, &read.step, read.of_step(bytes), state.0) {
             Ok(Learned::Next(step)) => {
-                read.step = step;
+                (read.step, read.reach) = (step, step.len);
                 self.start_step(read, step.len <= LONG_STEP);
             }
             Ok(Learned::Kept) => self.opened(&read.index, Ok(Arrived::Kept)),
@@ -456,6 +506,8 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
                         Ok(Arrived::Index(opened))
                     });
                     self.opened(&read.index, opened);
+                    self.indices.note_len(state.0);
+                    self.land_with_index(*read, state);
                 }
             },
             // What is none any more was replaced.
@@ -475,7 +527,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         }
         match self.locate.first_step(&read.index) {
             Ok(step) => {
-                read.step = step;
+                (read.step, read.reach) = (step, step.len);
                 self.start_step(read, step.len <= LONG_STEP);
             }
             Err(error) => self.opened(&read.index, Err(error)),
@@ -497,7 +549,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// An index is there, or there is no such object: the chunks that have waited for that go on.
     fn opened(&mut self, index: &Dims<isize>, opened: Result<Arrived>) {
-        let mut needed = self.opening.remove(index).unwrap_or(0);
+        let mut needed = self.opening.remove(index).map_or(0, |needed| needed.chunks);
         if let (Ok(Arrived::Absent), Ok(index)) = (&opened, copied(index)) {
             self.absent.truncate(ABSENT_OBJECTS - 1);
             if self.absent.try_reserve(1).is_ok() {
@@ -527,6 +579,31 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         while self.waiting.front().is_some_and(Option::is_none) {
             self.waiting.pop_front();
         }
+    }
+
+    /// An index is there, and with it chunks: those that are there with all their bytes are not read any more.
+    fn land_with_index(&mut self, read: IndexRead, state: ObjectState) {
+        if !read.has_chunks() {
+            return;
+        }
+        let begin = read.begin().offset(state.0);
+        let len = usize::try_from(state.0 - begin).unwrap_or(usize::MAX).min(read.reach);
+        if let Some(mut cost) = self.counted.and_then(Lock::lock) {
+            cost.bytes += len as u64;
+        }
+        let (end, mut parts) = (begin.saturating_add(len as u64), Vec::new());
+        // Without memory for that they are read as others are.
+        let num = if parts.try_reserve_exact(self.queue.len()).is_ok() { self.queue.len() } else { 0 };
+        for _ in 0..num {
+            let Some(pending) = self.queue.pop_front() else { break };
+            let is_there = pending.range.begin >= begin && pending.range.end() <= end;
+            match pending.needs(&read.index) && pending.range.state == Some(state) && is_there {
+                true => parts.push(pending),
+                false => self.queue.push_back(pending),
+            }
+        }
+        let chunks = Chunks { parts, begin, memory: read.memory, len };
+        self.land(chunks, state);
     }
 
     /// Asks once more where a chunk is, of which the format knows more than before.
@@ -603,7 +680,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         let Some((index, _)) = asked.index() else { return };
         let read = copied(index).and_then(|index| {
             let step = self.locate.first_step(&index)?;
-            step_of(index, step, 0)
+            step_of(index, (step, step.len), 0)
         });
         match read {
             Ok(mut read) => {
@@ -646,6 +723,12 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 }
 
+/// For how many chunks an index is needed, and how many of them as a whole.
+struct Needed {
+    chunks: usize,
+    whole: usize,
+}
+
 /// What has become of an index that was asked for.
 enum Arrived {
     Index(Shared<Opened>),
@@ -655,21 +738,19 @@ enum Arrived {
     Absent,
 }
 
-/// Counts a request.
-fn add(counted: &Lock<ReadCost>, is_index: bool, bytes: usize) {
+/// Counts a request for so many bytes, of which so many are those of an index.
+fn add(counted: &Lock<ReadCost>, (bytes, of_index): (usize, usize), is_index: bool) {
     let Some(mut cost) = counted.lock() else { return };
     cost.requests += 1;
     cost.bytes += bytes as u64;
-    if is_index {
-        cost.index_requests += 1;
-        cost.index_bytes += bytes as u64;
-    }
+    cost.index_requests += u64::from(is_index);
+    cost.index_bytes += of_index as u64;
 }
 
 /// A step of an index that is going to be read.
-fn step_of(index: Dims<isize>, step: Step, forgotten: u64) -> Result<Box<IndexRead>> {
+fn step_of(index: Dims<isize>, (step, reach): (Step, usize), forgotten: u64) -> Result<Box<IndexRead>> {
     let (memory, len, state, attempts, check) = (Scratch::EMPTY, 0, None, 0, None);
-    Ok(try_box(IndexRead { index, step, memory, len, state, forgotten, attempts, check })?)
+    Ok(try_box(IndexRead { index, step, reach, memory, len, state, forgotten, attempts, check })?)
 }
 
 fn copied(numbers: &Dims<isize>) -> Result<Dims<isize>> {
@@ -682,7 +763,10 @@ impl Flight for ChunkFlight<'_, '_> {
             return MOST_AHEAD_AT_ONCE;
         }
         if self.locate.has_neighbours() {
-            return self.limits.requests.saturating_mul(AHEAD).clamp(1, MOST_AHEAD.max(self.limits.requests));
+            // All chunks of some objects, so that it is seen whether these are read at once.
+            let of_objects = self.locate.index_len().saturating_mul(OBJECTS_AHEAD);
+            let num = self.limits.requests.saturating_mul(AHEAD).max(of_objects);
+            return num.clamp(1, MOST_AHEAD.max(self.limits.requests));
         }
         let within = self.limits.bytes.map_or(usize::MAX, |bytes| bytes / size.max(1));
         self.limits.requests.min(within).max(1)
@@ -700,14 +784,18 @@ impl Flight for ChunkFlight<'_, '_> {
         // SAFETY: the request is not in flight yet, and does not change.
         let (chunk, offset, (_, size)) = unsafe { RawRequest::asked_for(request) };
         // SAFETY: as above.
-        self.chunk_bytes = self.chunk_bytes.max(size).max(unsafe { (*request).chunk_bytes });
+        let chunk_bytes = unsafe { (*request).chunk_bytes };
+        self.chunk_bytes = self.chunk_bytes.max(size).max(chunk_bytes);
+        let is_whole = offset == 0 && size >= chunk_bytes;
+        self.whole_bytes = self.whole_bytes.max(if is_whole { size } else { 0 });
         let location = match self.access {
             Access::Read => self.locate.locate(chunk)?,
             Access::Write => Location { object: dims::copied(chunk.iter().copied())?, part: Part::Whole },
         };
         self.reserve()?;
         let (skipped, range) = (offset as u64, Range::default());
-        let asked = Pending { request, location, skipped, size, attempts: 0, nodes: 0, is_cancelled: false, range };
+        let (attempts, nodes, is_cancelled) = (0, 0, false);
+        let asked = Pending { request, location, skipped, size, attempts, nodes, is_cancelled, is_whole, range };
         let is_there = self.ask(try_box(asked)?)?;
         self.num_asked += usize::from(is_there);
         Ok(is_there)
@@ -780,8 +868,8 @@ impl Flight for ChunkFlight<'_, '_> {
             // An index that is in flight already may serve another chunk; else it is cancelled at the end.
             let Some((index, _)) = asked.index() else { return };
             let Some(needed) = self.opening.get_mut(index) else { return };
-            *needed -= 1;
-            if *needed == 0 {
+            (needed.chunks, needed.whole) = (needed.chunks - 1, needed.whole - usize::from(asked.is_whole));
+            if needed.chunks == 0 {
                 if let Some(unsent) = self.to_open.iter().position(|other| other == index) {
                     self.to_open.remove(unsent);
                     self.opening.remove(index);

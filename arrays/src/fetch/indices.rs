@@ -35,6 +35,8 @@ struct Halves {
     old: HashMap<Dims<isize>, Shared<Opened>>,
     /// How often an index was forgotten.
     forgotten: u64,
+    /// About how long the objects are of which one was read.
+    len: Option<u64>,
 }
 
 impl Halves {
@@ -84,6 +86,20 @@ impl Indices {
             kept.old.clear();
         }
         Ok(())
+    }
+
+    /// Notes how long an object is that has an index.
+    pub(super) fn note_len(&self, len: u64) {
+        if let Some(mut kept) = self.kept.lock() {
+            // That of the longest, which is forgotten if all that follow are shorter.
+            kept.len = Some(len.max(kept.len.map_or(0, |before| before - before / 16)));
+        }
+    }
+
+    /// How long another one is likely to be at most, if any is known.
+    pub(super) fn likely_len(&self) -> Option<u64> {
+        let len = self.kept.lock()?.len?;
+        Some(len.saturating_add(len / 8))
     }
 
     pub(super) fn forget(&self, index: &[isize]) {

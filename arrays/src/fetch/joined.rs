@@ -76,6 +76,17 @@ impl Locate for InParts {
         self.parts.iter().map(|part| part.locate.index_len()).max().unwrap_or(1)
     }
 
+    fn most_chunks(&self, object: &[isize], counts: &[usize]) -> Option<usize> {
+        let (part, rest) = self.of(object).ok()?;
+        let mut own = dims::copied(counts.iter().copied()).ok()?;
+        if let Some(count) = self.dimension.and_then(|d| own.get_mut(d)) {
+            let next = object.first().and_then(|number| self.parts.get(*number as usize + 1));
+            let end = next.map_or(*count as isize, |next| next.first_chunk);
+            *count = usize::try_from(end - part.first_chunk).ok()?;
+        }
+        part.locate.most_chunks(rest, &own)
+    }
+
     fn span(&self, object: &[isize], index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
         let (part, object) = self.of(object)?;
         part.locate.span(object, index, number, object_len)

@@ -49,6 +49,13 @@ pub(crate) trait Locate: Send + Sync {
         1
     }
 
+    /// How many chunks an object has at most, of an array with so many along each dimension, if it has nothing but
+    /// these and their index, which is read by one step and lies at the object's beginning or end.
+    fn most_chunks(&self, object: &[isize], counts: &[usize]) -> Option<usize> {
+        let _ = (object, counts);
+        None
+    }
+
     /// Where a chunk is by the index of an object, its first byte and its length, where the object has this length;
     /// `None` if it is absent.
     ///

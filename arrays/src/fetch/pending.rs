@@ -5,6 +5,7 @@ use super::locate::{Index, Location, Part, Step};
 use crate::alloc::Scratch;
 use crate::dims::Dims;
 use crate::error::Result;
+use crate::object::ByteRange;
 use crate::open_object::ObjectState;
 use crate::store::{Filled, RawRequest};
 
@@ -20,6 +21,8 @@ pub(super) struct Pending {
     /// How many nodes of an index have been read to find it.
     pub nodes: usize,
     pub is_cancelled: bool,
+    /// Whether all of the chunk is wanted.
+    pub is_whole: bool,
     pub range: Range,
 }
 
@@ -104,8 +107,11 @@ impl Read {
 pub(super) struct IndexRead {
     pub index: Dims<isize>,
     pub step: Step,
+    /// How many bytes of the object's beginning or end are read, which are those of the step and, if there are more,
+    /// chunks.
+    pub reach: usize,
     pub memory: Scratch,
-    /// How many bytes are read: none to learn the object's length, before much is read.
+    /// How many bytes the memory has: none to learn the object's length, before much is read.
     pub len: usize,
     /// The object's state at the step before.
     pub state: Option<ObjectState>,
@@ -115,6 +121,30 @@ pub(super) struct IndexRead {
     pub attempts: usize,
     /// The chunks that have been read already, if the index is read once more to see whether the object is the same.
     pub check: Option<Chunks>,
+}
+
+impl IndexRead {
+    /// Whether chunks are read with the index.
+    pub(super) fn has_chunks(&self) -> bool {
+        self.reach > self.step.len
+    }
+
+    /// Where all that is read begins.
+    pub(super) fn begin(&self) -> ByteRange {
+        match self.step.begin {
+            ByteRange::BeforeEnd(_) if self.has_chunks() => ByteRange::BeforeEnd(self.reach as u64),
+            begin => begin,
+        }
+    }
+
+    /// Those of the bytes that were read that the step asks for.
+    pub(super) fn of_step<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        let len = self.step.len.min(bytes.len());
+        match self.step.begin {
+            ByteRange::At(_) => &bytes[..len],
+            ByteRange::BeforeEnd(_) => &bytes[bytes.len() - len..],
+        }
+    }
 }
 
 /// Chunks that are read together, in the boxes in which they were asked for.

@@ -23,6 +23,7 @@
 //!     writer.rs            making a new one
 //!   prefixed.rs            the objects whose names begin with a prefix, without it
 //!   metadata_kept.rs       objects whose metadata are read once
+//!   counted.rs             a storage that counts what is read of another one
 //!   references.rs          objects that are parts of others, as a file of references says
 //!   whole.rs               whole objects, such as metadata
 //!
@@ -41,6 +42,7 @@
 mod asynchronous;
 mod byte_range;
 mod close;
+mod counted;
 mod directory;
 mod file;
 mod flight;
@@ -71,6 +73,7 @@ mod zip;
 
 pub use asynchronous::{AsyncRequests, AsyncStore, ReadRequest, WriteRequest};
 pub use byte_range::ByteRange;
+pub use counted::Counted;
 pub use directory::Directory;
 pub use file::OneFile;
 pub(crate) use flight::BYTES_TO_WRITE;

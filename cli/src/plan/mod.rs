@@ -1,6 +1,5 @@
 //! `nczchunk plan`: what a hyperslab touches.
 
-mod counting;
 mod grid;
 mod svg;
 
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use nczchunk::object::Storage;
+use nczchunk::object::{Counted, Storage};
 use nczchunk::{Access, Array, ElementType, Projections, ReadCost};
 
 use crate::Session;
@@ -25,7 +24,6 @@ use crate::screen::Tint;
 use crate::slab::{self, Selection, Slab};
 use crate::storage;
 
-use counting::Counting;
 use grid::Axis;
 
 /// Shows which chunks a hyperslab touches and the cost of reading it, and plots it on the grid of chunks
@@ -117,7 +115,7 @@ impl Plan {
     fn measured(&self, array: &Array, selection: &Selection, threads: usize) -> Result<Measured> {
         let storage = open_storage::storage(&self.source.storage)?;
         let file = storage.file_name().map(str::to_owned);
-        let counting = Arc::new(Counting::new(storage));
+        let counting = Arc::new(Counted::new(storage));
         let counted = Storage::new(counting.clone())?;
         let counted = if let Some(file) = file { counted.file(&file)? } else { counted };
         let array = Array::open_in(&counted, array.name(), Access::Read)?;

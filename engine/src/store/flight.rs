@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use super::request::Filled;
 use crate::error::{ErrorKind, Result};
-use crate::grid::Access;
+use crate::grid::{Access, Grid};
 use crate::lock::Lock;
 use crate::open_object::OpenObjects;
 
@@ -70,9 +70,9 @@ pub struct ReadCost {
     pub requests: u64,
     /// The bytes that they return, gaps between chunks that are read together included.
     pub bytes: u64,
-    /// Those of them that read indices: of shards, or of chunks in a file.
+    /// Those of them that read only indices: of shards, or of chunks in a file.
     pub index_requests: u64,
-    /// The bytes of these.
+    /// The bytes of indices, also where one comes together with chunks.
     pub index_bytes: u64,
 }
 
@@ -82,6 +82,9 @@ pub struct Sharing<'f> {
     pub of: usize,
     /// What chunks are requested for: to be read, or by the write grid to be changed and stored.
     pub access: Access,
+    /// How the array is divided into the chunks that are requested.
+    #[doc(hidden)]
+    pub grid: &'f Grid,
     /// The most bytes that all of them have in flight, unless a single chunk has more.
     pub bytes: usize,
     /// Objects that are open, which the flights of local storages share.
@@ -95,12 +98,12 @@ impl<'f> Sharing<'f> {
     /// So many flights, which share so many open objects.
     pub(crate) fn new(
         of: usize,
-        access: Access,
+        (access, grid): (Access, &'f Grid),
         num_opened: usize,
         bytes: usize,
         counted: Option<&'f Lock<ReadCost>>,
     ) -> Self {
-        Sharing { of, access, bytes, opened: OpenObjects::new(num_opened), counted }
+        Sharing { of, access, grid, bytes, opened: OpenObjects::new(num_opened), counted }
     }
 }
 

@@ -81,7 +81,7 @@ impl<'a> Job<'a> {
             false => None,
         };
         let num_opened = shards.as_ref().map_or(0, Shards::num_opened);
-        let sharing = Sharing::new(workers, access, num_opened, options.bytes_in_flight, counted);
+        let sharing = Sharing::new(workers, (access, plan.grid()), num_opened, options.bytes_in_flight, counted);
         let volume = piece::volume(plan.variable(), access, false, plan.selected_bytes());
         let begin = |cache: &'a Part| if has_latency { cache.begin() } else { cache.begin_with_objects() };
         let is_counted = counted.is_some();

@@ -50,7 +50,7 @@ class ReadCost(NamedTuple):
     bytes: int
     """The number of bytes that they return, including gaps between chunks that are read together."""
     index_requests: int
-    """How many of the requests read indices: of shards, or of chunks in a file."""
+    """How many of the requests read only indices: of shards, or of chunks in a file."""
     index_bytes: int
     """How many of the bytes are those of indices."""
 

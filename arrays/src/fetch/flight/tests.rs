@@ -84,22 +84,100 @@ fn chunks_are_read_many_at_a_time() {
     }
 }
 
+const SHARDS: [&str; 4] = ["c/0/0", "c/0/1", "c/1/0", "c/1/1"];
+
+/// Of shards that are needed in part, the index is read first.
 #[test]
 fn neighbours_in_a_shard_are_read_at_once_after_its_index() {
     for at_start in [false, true] {
         let (later, array) = made(true, at_start, |_| {});
-        assert_eq!(read_all(&array).unwrap(), numbers());
+        let (slab, rows) = (Hyperslab::new(&[4, 0], &[8, 20]), numbers()[4 * 20..12 * 20].to_vec());
+        assert_eq!(array.read::<i32>(&slab).unwrap(), rows);
         let first = if at_start { INDEX as u64 } else { 0 };
         let index = if at_start { 0 } else { (INDEX as u64).wrapping_neg() };
         let mut expected = Vec::new();
-        for name in ["c/0/0", "c/0/1", "c/1/0", "c/1/1"] {
-            expected.extend([(name.to_owned(), first, 4 * CHUNK), (name.to_owned(), index, INDEX)]);
+        for (name, chunk) in SHARDS.into_iter().zip([2, 2, 0, 0]) {
+            let chunks = (name.to_owned(), first + chunk * CHUNK as u64, 2 * CHUNK);
+            expected.extend([chunks, (name.to_owned(), index, INDEX)]);
         }
         expected.sort();
         assert_eq!(log(&later), expected);
         // The indices are known now.
-        assert_eq!(read_all(&array).unwrap(), numbers());
+        assert_eq!(array.read::<i32>(&slab).unwrap(), rows);
         assert_eq!(log(&later).len(), 4);
+    }
+}
+
+/// A shard of which all is needed is read with its index by one request, whether there are versions or not.
+#[test]
+fn a_shard_that_is_needed_is_read_at_once() {
+    for (at_start, has_versions) in [(false, true), (true, true), (false, false), (true, false)] {
+        let (later, array) = made(true, at_start, |later| later.has_versions = has_versions);
+        assert_eq!(read_all(&array).unwrap(), numbers());
+        let begin = if at_start { 0 } else { (SHARD as u64).wrapping_neg() };
+        let whole = |name: &str| (name.to_owned(), begin, SHARD);
+        assert_eq!(log(&later), SHARDS.map(whole));
+        // Where the indices are kept, they are known now.
+        assert_eq!(read_all(&array).unwrap(), numbers());
+        let first = if at_start { INDEX as u64 } else { 0 };
+        let chunks = |name: &str| (name.to_owned(), first, 4 * CHUNK);
+        assert_eq!(log(&later), if has_versions { SHARDS.map(chunks) } else { SHARDS.map(whole) });
+    }
+}
+
+/// An array of bytes in shards of so many chunks, each of 100 bytes, of a storage in which `change` comes first.
+fn row_of_shards(
+    [len, of_shard]: [usize; 2],
+    change: impl FnOnce(&mut DelayedStorage),
+) -> (Arc<DelayedStorage>, Array) {
+    let mut later = DelayedStorage::new();
+    change(&mut later);
+    let later = Arc::new(later);
+    let (len, of_shard) = ([100 * len], [100 * of_shard]);
+    let description = crate::Description::new(&len, crate::ElementType::UByte)
+        .with_chunk_shape(&[100])
+        .with_shard_shape(&of_shard)
+        .with_codecs(&[]);
+    let array = Array::create_in(&storage(&later), "", &description).unwrap();
+    array.write(&Hyperslab::all(), &bytes(len[0] / 100)).unwrap();
+    let array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
+    later.reset();
+    (later, array)
+}
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..100 * len).map(|i| (i / 100 + i % 7) as u8).collect()
+}
+
+/// A chunk or two that are not needed do not count if they are a tenth of the others, and no wider than a gap may be.
+/// What lies outside of the array is not stored.
+#[test]
+fn a_shard_is_read_at_once_if_nearly_all_of_it_is_needed() {
+    for (gap, chunks, num) in [(201, 21, 1), (200, 21, 1), (201, 20, 1), (200, 20, 2), (1000, 19, 2), (201, 11, 2)] {
+        let (later, array) = row_of_shards([31, 22], |later| later.gap = gap);
+        let read = |first: usize, chunks: usize| {
+            let slab = [[100 * first], [100 * chunks]];
+            let found = array.read::<u8>(&Hyperslab::new(&slab[0], &slab[1])).unwrap();
+            assert_eq!(found, bytes(31)[100 * first..][..100 * chunks]);
+            log(&later).len()
+        };
+        assert_eq!((read(0, chunks), read(22, 9)), (num, 1), "{gap} {chunks}");
+    }
+}
+
+/// How long a shard is, is guessed: what the guess does not reach is read next, and the next guess is better. No bytes
+/// are read twice, but those of a chunk that a read ends within.
+#[test]
+fn a_shard_that_is_longer_than_it_was_taken_to_be_is_read_in_two() {
+    let shard = 1000 + 16 * 10 + 4;
+    for (in_flight, in_two) in [(10 * shard, 0), (10 * 600, 10), (1, 1)] {
+        let (later, array) = row_of_shards([100, 10], |later| later.limits.bytes = Some(in_flight));
+        assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), bytes(100));
+        let log = log(&later);
+        let of_shards = log.iter().filter(|(_, begin, _)| *begin > u64::MAX / 2);
+        assert_eq!((of_shards.count(), log.len()), (10, 10 + in_two), "{in_flight} {log:?}");
+        let all: usize = log.iter().map(|(.., len)| len).sum();
+        assert!(all <= 10 * shard + in_two * 100 && later.most().1 <= in_flight.max(shard), "{in_flight} {all}");
     }
 }
 
@@ -119,7 +197,10 @@ fn what_lies_between_is_read_below_the_gap() {
 fn no_merged_read_is_larger_than_it_may_be() {
     let (later, array) = made(true, false, |later| later.limits.largest = 2 * CHUNK + 1);
     assert_eq!(read_all(&array).unwrap(), numbers());
-    assert!(log(&later).iter().all(|(_, _, size)| *size == INDEX || *size == 2 * CHUNK));
+    // With the index comes the last chunk.
+    let mut sizes: Vec<usize> = log(&later).into_iter().map(|(.., size)| size).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [CHUNK, 2 * CHUNK, 2 * CHUNK + 1].map(|size| [size; 4]).concat());
     let (later, array) = made(true, false, |later| later.limits.largest = 1);
     assert_eq!(read_all(&array).unwrap(), numbers());
     assert_eq!(log(&later).len(), 4 + 16);
@@ -178,7 +259,7 @@ fn other_shard(is_longer: bool) -> Vec<u8> {
 fn a_shard_that_was_written_anew_is_read_anew() {
     // Between two reads; and between the index and the chunks.
     for is_between in [false, true] {
-        let (later, array) = made(true, false, |_| {});
+        let (later, array) = made(true, false, |later| later.limits.largest = INDEX);
         if is_between {
             later.change_after("c/0/0", 1, Some(&other_shard(true)));
         } else {
@@ -198,9 +279,9 @@ fn a_shard_that_was_written_anew_is_read_anew() {
     later.take("c/1/1");
     assert!(read_all(&array).unwrap()[8 * 20..].chunks(20).all(|row| row[10..] == [-1; 10] && row[9] > 0));
     // One that changes all the time cannot be read.
-    let (later, array) = made(true, false, |_| {});
+    let (later, array) = made(true, false, |later| later.limits.largest = INDEX);
     for i in 0..super::ATTEMPTS {
-        later.change_after("c/0/0", 1 + 2 * i, Some(&other_shard(i % 2 == 0)));
+        later.change_after("c/0/0", 1 + 5 * i, Some(&other_shard(i % 2 == 0)));
     }
     let error = read_all(&array).unwrap_err();
     assert!(error.to_string().contains("was replaced during each attempt"));
@@ -223,10 +304,12 @@ fn a_shard_of_the_same_length_is_not_read_by_the_index_of_another() {
         let is_empty = |e: i32| e / 20 < 8 && e % 20 < 10 && (e % 20 < 5) != is_first;
         (0..ELEMENTS as i32).map(|e| if is_empty(e) { -1 } else { e }).collect()
     };
-    for has_versions in [true, false] {
+    for (has_versions, largest) in [true, false].into_iter().flat_map(|is| [(is, SHARD), (is, INDEX + CHUNK)]) {
         for has_latency in [true, false] {
-            let make =
-                |later: &mut DelayedStorage| (later.has_versions, later.has_latency) = (has_versions, has_latency);
+            let make = |later: &mut DelayedStorage| {
+                (later.has_versions, later.has_latency) = (has_versions, has_latency);
+                later.limits.largest = largest;
+            };
             let (later, array) = made(true, false, make);
             for is_first in [true, false, true] {
                 later.put("c/0/0", &half_empty(is_first));
@@ -304,7 +387,7 @@ fn a_wait_that_fails_ends_the_read() {
             let (later, array) = made(is_sharded, false, |later| later.limits.requests = 2);
             later.break_after(after);
             match read_all(&array) {
-                Ok(values) => assert!(is_sharded && after > 8 && values == numbers()),
+                Ok(values) => assert!(is_sharded && after > 4 && values == numbers()),
                 Err(error) => assert_eq!(error.status(), -299),
             }
             assert_eq!(later.requests_in_flight(), 0);
@@ -451,8 +534,9 @@ fn the_index_of_a_shard_is_read_once() {
         array.write(&Hyperslab::all(), &values).unwrap();
         later.reset();
         assert_eq!(read_all(&array).unwrap(), values);
-        let indices: Vec<_> = log(&later).into_iter().filter(|(_, _, size)| *size == INDEX).collect();
-        assert_eq!(indices.len(), 100, "{requests}");
+        // Some with all that they have.
+        let is_index = |begin: u64| begin > u64::MAX / 2;
+        assert_eq!(log(&later).iter().filter(|(_, begin, _)| is_index(*begin)).count(), 100, "{requests}");
     }
 }
 

@@ -55,6 +55,14 @@ impl Layout {
         self.num_chunks
     }
 
+    /// How many chunks of a shard lie within an array with so many along each dimension.
+    pub(super) fn num_inside(&self, shard: &[isize], all: &[usize]) -> usize {
+        shard.iter().zip(&self.counts).zip(all).fold(1, |num, ((&shard, &count), all)| {
+            let before = usize::try_from(shard).unwrap_or(0).saturating_mul(count);
+            num * all.saturating_sub(before).min(count)
+        })
+    }
+
     pub(super) fn index_is_at_start(&self) -> bool {
         self.index.at_start
     }
@@ -183,6 +191,9 @@ mod tests {
         assert_eq!(layout.locate(&[5, 7]).unwrap().1, 3);
         assert_eq!(layout.position(3).unwrap()[..], [1, 1]);
         assert_eq!(layout.position(2).unwrap()[..], [0, 1]);
+        // Of 5 x 7 chunks.
+        let inside = [[0, 0], [2, 0], [0, 2], [2, 2], [3, 0]].map(|shard| layout.num_inside(&shard, &[5, 7]));
+        assert_eq!(inside, [6, 3, 2, 1, 0]);
     }
 
     #[test]

@@ -42,6 +42,10 @@ impl Locate for InShards {
         self.layout.num_chunks()
     }
 
+    fn most_chunks(&self, object: &[isize], counts: &[usize]) -> Option<usize> {
+        Some(self.layout.num_inside(object, counts))
+    }
+
     fn span(&self, _object: &[isize], index: &Index, number: usize, object_len: u64) -> Result<Option<(u64, u64)>> {
         self.layout.storage_in(index, number, object_len)
     }
