@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Measures reads from files by nczchunk's Python package and by others, each with its defaults, and writes a table.
 
-    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT] [--job TEXT] [--make] [--readme README.md]
+    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT] [--job TEXT...] [--make] [--readme README.md]
 
 DIRECTORY gets the arrays, unless they are there from an earlier run, and the results. --steps is the length of the
 longest array in time: 1500 by default, which is 1.5 GB. --only and --job choose the arrays and the jobs whose names
-contain the text; what they measure replaces these results and keeps all others. The table, the plot beside it and what
+contain one of the texts; what they measure replaces these results and keeps all others. The table, the plot beside it and what
 stands in the README are made of all results.
 """
 
@@ -181,7 +181,7 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--only", default="")
-    parser.add_argument("--job", default="")
+    parser.add_argument("--job", nargs="*", default=[""])
     parser.add_argument("--make", action="store_true", help="only make the arrays")
     parser.add_argument("--readme", type=pathlib.Path)
     options = parser.parse_args()
@@ -194,7 +194,7 @@ def main():
     readers = {name: Reader(name, options.library) for name in ["nczchunk", *BOUNDS, *PEERS]}
     for name, array in arrays.items():
         for job, hyperslabs in data.jobs(array["steps"]).items():
-            if options.only in name and options.job in job:
+            if options.only in name and any(text in job for text in options.job):
                 found = results.setdefault(name, {})[job] = measure(readers, array, job, hyperslabs, name)
                 print(name, Row(name, job, found).in_table(), flush=True)
                 kept.write_text(json.dumps(results, indent=1))

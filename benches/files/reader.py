@@ -181,10 +181,9 @@ def measure(library, ask):
 
 
 def back_memory(num_elements):
-    """Uses as much memory as will be read into, and gives it back to the system. A virtual machine may have to ask its
-    host for memory that nobody has used for a while, which takes longer than to read."""
-    if num_elements >= 16 << 20:
-        np.empty(num_elements, "f4").fill(0)
+    """Uses as much memory as will be read into and for caches, and gives it back to the system. A virtual machine may
+    have to ask its host for memory that nobody has used for a while, which takes longer than what is measured here."""
+    np.empty(max(num_elements, 32 << 20), "f4").fill(0)
 
 
 def usage():
