@@ -3,8 +3,8 @@
 
     bench.py DIRECTORY [--steps N] [--turns N] [--only TEXT] [--preload LIBRARY] [--page docs/dask.md]
 
-DIRECTORY gets the array and the results, which --only (what the name of a row contains) adds to. LIBRARY is the plugin for netCDF-C that is preloaded: without it, netCDF-C is measured as it
-is only. The page gets the table.
+DIRECTORY gets the array and the results, which --only (what the name of a row contains) adds to. LIBRARY is the plugin
+for netCDF-C that is preloaded: without it, netCDF-C is measured as it is only. The page gets the table.
 """
 
 import argparse

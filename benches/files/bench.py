@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures reads from files by nczchunk's Python package and by others, each with its defaults, and writes a table.
 
-    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT] [--job TEXT...] [--make] [--readme README.md]
+    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT] [--job TEXT...] [--make]
+                                             [--readme README.md]
 
 DIRECTORY gets the arrays, unless they are there from an earlier run, and the results. --steps is the length of the
 longest array in time: 1500 by default, which is 1.5 GB. --only and --job choose the arrays and the jobs whose names
-contain one of the texts; what they measure replaces these results and keeps all others. The table, the plot beside it and what
-stands in the README are made of all results.
+contain one of the texts; what they measure replaces these results and keeps all others. The table, the plot beside it
+and what stands in the README are made of all results.
 """
 
 import argparse
