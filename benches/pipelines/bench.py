@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures zarr-python with the codec pipelines that there are for it, beside nczchunk and TensorStore.
 
-    bench.py DIRECTORY OUTPUT [--side N] [--only TEXT] [--job NAME] [--peer TEXT] [--turns N] [--make]
+    bench.py DIRECTORY OUTPUT [--side N] [--only TEXT] [--job NAME...] [--peer TEXT] [--turns N] [--make]
 
-DIRECTORY gets the arrays and the results, which --only (what the name of an array begins with), --job (a key of JOBS)
+DIRECTORY gets the arrays and the results, which --only (what the name of an array begins with), --job (keys of JOBS)
 and --peer (what its name contains) add to: of each the least counts. OUTPUT gets the table.
 """
 
@@ -93,7 +93,7 @@ def measure(directory, options):
         if options.make:
             continue
         for job, told in JOBS.items():
-            if job == "inner" and "shards" not in given or options.job not in ("", job):
+            if job == "inner" and "shards" not in given or job not in options.job:
                 continue
             row = results.get(f"{name}: {told}", {})
             warm(path)
@@ -117,7 +117,7 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--side", type=int, default=1024)
     parser.add_argument("--only", default="")
-    parser.add_argument("--job", default="")
+    parser.add_argument("--job", nargs="*", default=list(JOBS))
     parser.add_argument("--peer", default="")
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--make", action="store_true", help="only make the arrays")
