@@ -12,7 +12,6 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import subprocess
 import sys
 from importlib.metadata import version
@@ -94,7 +93,7 @@ def main():
     packages = ", ".join(f"{name} {version(name)}" for name in ("dask", "distributed", "xarray", "zarr", "netCDF4",
                                                                 "cubed"))
     megabytes = options.steps * data.LAT * data.LON * 4 / 1e6
-    lines += ["", f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; {packages}. "
+    lines += ["", f"{datetime.date.today()}, {data.machine()}; {packages}. "
               f"{megabytes:.0f} MB of float32", "in chunks of 24 x 90 x 180 (zstd), warm; two workers with a thread "
               f"each; the least of {options.turns} runs. All results are the same.", END]
     if options.page:

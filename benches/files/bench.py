@@ -14,22 +14,11 @@ import argparse
 import datetime
 import importlib.metadata
 import json
-import os
 import pathlib
-import platform
 import subprocess
 import sys
 
 import data
-
-
-
-def machine():
-    """The processor's name, or at least its architecture."""
-    known = pathlib.Path("/proc/cpuinfo")
-    lines = known.read_text().splitlines() if known.exists() else []
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
 
 HERE = pathlib.Path(__file__).resolve().parent
 PEERS = ["TensorStore", "zarrs", "zarr-python", "netCDF-C", "xarray"]
@@ -39,7 +28,7 @@ BEGIN, END = "<!-- files: written by scripts/bench-files -->", "<!-- end of file
 # The arrays and the jobs that the README shows.
 CHOSEN = [f"{array}: {job}" for array in ("zstd, time", "zstd, tiles", "raw, one chunk")
           for job in ("everything", "one series", "one map", "stride (7,2,2)")]
-MACHINE = f"{machine()}, {os.cpu_count()} cores"
+MACHINE = data.machine()
 PACKAGES = {"TensorStore": "tensorstore", "zarrs": "zarrs", "zarr-python": "zarr", "netCDF-C": "netCDF4",
             "xarray": "xarray"}
 

@@ -10,7 +10,6 @@ and --peer (what its name contains) add to: of each the least counts. OUTPUT get
 import argparse
 import datetime
 import json
-import os
 import pathlib
 import platform
 import shutil
@@ -21,7 +20,10 @@ from importlib.metadata import version
 import numpy as np
 import zarr
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "files"))
+import data  # noqa: E402
+
 PEERS = ["nczchunk, pipeline", "nczchunk", "zarr-python, fused", "zarr-python, batched", "zarrs", "TensorStore"]
 PACKAGES = {"zarr-python": "zarr", "zarrs": "zarrs", "TensorStore": "tensorstore", "numpy": "numpy"}
 JOBS = {"all": "all at once", "chunks": "by chunks", "inner": "by inner chunks", "copy": "round trip, by chunks"}
@@ -130,7 +132,7 @@ def main():
     own = PEERS[0]
     lines = [
         "# zarr-python's codec pipelines", "", "Written by `scripts/bench-pipelines`; do not edit.", "",
-        f"- {datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()},",
+        f"- {datetime.date.today()}, {data.machine()}; Python {platform.python_version()},",
         f"  {versions}",
         f"- The arrays are those of zarrs' public benchmark: {options.side}^3 uint16 in chunks of "
         f"{min(CHUNK, options.side // 2)}^3, raw and zstd, and in",
