@@ -14,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import textwrap
 from importlib.metadata import version
 
 import zarr
@@ -93,9 +94,10 @@ def main():
     packages = ", ".join(f"{name} {version(name)}" for name in ("dask", "distributed", "xarray", "zarr", "netCDF4",
                                                                 "cubed"))
     megabytes = options.steps * data.LAT * data.LON * 4 / 1e6
-    lines += ["", f"{datetime.date.today()}, {data.machine()}; {packages}. "
-              f"{megabytes:.0f} MB of float32", "in chunks of 24 x 90 x 180 (zstd), warm; two workers with a thread "
-              f"each; the least of {options.turns} runs. All results are the same.", END]
+    told = (f"{datetime.date.today()}, {data.machine()}; {packages}. {megabytes:.0f} MB of float32 in chunks of "
+            f"24 x 90 x 180 (zstd), warm; two workers with a thread each; the least of {options.turns} runs. All "
+            f"results are the same.")
+    lines += ["", *textwrap.wrap(told, 118), END]
     if options.page:
         before, rest = options.page.read_text().split(BEGIN)
         options.page.write_text(before + "\n".join(lines) + rest.split(END)[1])
