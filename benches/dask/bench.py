@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures a mean over time and a rechunk by Dask's workers, which are processes, and by Cubed.
 
-    bench.py DIRECTORY [--steps N] [--turns N] [--preload LIBRARY] [--page docs/dask.md]
+    bench.py DIRECTORY [--steps N] [--turns N] [--only TEXT] [--preload LIBRARY] [--page docs/dask.md]
 
-DIRECTORY gets the array. LIBRARY is the plugin for netCDF-C that is preloaded: without it, netCDF-C is measured as it
-is only. The page gets the table.
+DIRECTORY gets the array and the results, which --only (what the name of a row contains) adds to. LIBRARY is the plugin
+for netCDF-C that is preloaded: without it, netCDF-C is measured as it is only. The page gets the table.
 """
 
 import argparse
@@ -12,9 +12,9 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import subprocess
 import sys
+import textwrap
 from importlib.metadata import version
 
 import zarr
@@ -62,34 +62,42 @@ def main():
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=480)
     parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--only", default="")
     parser.add_argument("--preload")
     parser.add_argument("--page", type=pathlib.Path)
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     path = made(options.directory, options.steps)
-    lines = [BEGIN, "| | seconds | CPU | sent between workers | graph |", "|---|---:|---:|---:|---:|"]
-    for job, peers in ROWS.items():
-        sums = set()
-        for peer in peers:
-            if peer == "netCDF4, adapted" and not options.preload:
-                continue
+    kept = options.directory / f"results-{options.steps}.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    rows = {f"{job}: {peer}": (job, peer) for job, peers in ROWS.items() for peer in peers
+            if peer != "netCDF4, adapted" or options.preload}
+    for name, (job, peer) in rows.items():
+        if options.only in name:
             found = [run(peer, job, path, options.directory / "work", options.preload) for _ in range(options.turns)]
-            best = min(found, key=lambda one: one["seconds"])
-            # Cubed's mean is of float32.
-            sums.add(best["checksum"] if job == "rechunk" or not peer.startswith("Cubed") else None)
-            cells = [f"{job}: {peer}", f"{best['seconds']:.2f}", f"{best['cpu']:.2f}"]
+            results[name] = min(found, key=lambda one: one["seconds"])
+            kept.write_text(json.dumps(results, indent=1))
+            print(name, results[name], flush=True)
+    for of in ROWS:
+        # Cubed's mean is of float32.
+        if len({results[name]["checksum"] for name, (job, peer) in rows.items()
+                if job == of and name in results and (job == "rechunk" or not peer.startswith("Cubed"))}) > 1:
+            sys.exit(f"{of}: the results differ")
+    lines = [BEGIN, "| | seconds | CPU | sent between workers | graph |", "|---|---:|---:|---:|---:|"]
+    for name, (_, peer) in rows.items():
+        if name in results:
+            best = results[name]
+            cells = [name, f"{best['seconds']:.2f}", f"{best['cpu']:.2f}"]
             cells += ["–", "–"] if peer.startswith("Cubed") else [
                 f"{best['sent'] / 1e6:.1f} MB", f"{best['graph'] / 1e3:.0f} kB"]
             lines.append("| " + " | ".join(cells) + " |")
-            print(lines[-1], round(best["sum"], 3), flush=True)
-        if len(sums - {None}) != 1:
-            sys.exit(f"{job}: the results differ")
     packages = ", ".join(f"{name} {version(name)}" for name in ("dask", "distributed", "xarray", "zarr", "netCDF4",
                                                                 "cubed"))
     megabytes = options.steps * data.LAT * data.LON * 4 / 1e6
-    lines += ["", f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; {packages}. "
-              f"{megabytes:.0f} MB of float32", "in chunks of 24 x 90 x 180 (zstd), warm; two workers with a thread "
-              f"each; the least of {options.turns} runs. All results are the same.", END]
+    told = (f"{datetime.date.today()}, {data.machine()}; {packages}. {megabytes:.0f} MB of float32 in chunks of "
+            f"24 x 90 x 180 (zstd), warm; two workers with a thread each; the least of {options.turns} runs. All "
+            f"results are the same.")
+    lines += ["", *textwrap.wrap(told, 118), END]
     if options.page:
         before, rest = options.page.read_text().split(BEGIN)
         options.page.write_text(before + "\n".join(lines) + rest.split(END)[1])

@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""Measures reads from files by nczchunk and by others, in one run, and writes a table.
+"""Measures reads from files by nczchunk's Python package and by others, each with its defaults, and writes a table.
 
-    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT] [--readme README.md]
+    bench.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only TEXT] [--job TEXT...] [--make]
+                                             [--readme README.md]
 
-DIRECTORY gets the arrays, unless they are there from an earlier run. --steps is the length of the longest array in
-time: 1500 by default, which is 1.5 GB. --only chooses the arrays whose names contain the text. Beside the table a plot
-is written, and into the README what stands there of it.
+DIRECTORY gets the arrays, unless they are there from an earlier run, and the results. --steps is the length of the
+longest array in time: 1500 by default, which is 1.5 GB. --only and --job choose the arrays and the jobs whose names
+contain one of the texts; what they measure replaces these results and keeps all others. The table, the plot beside it
+and what stands in the README are made of all results.
 """
 
 import argparse
 import datetime
 import importlib.metadata
 import json
-import os
 import pathlib
-import platform
-import re
 import subprocess
 import sys
 
@@ -29,6 +28,7 @@ BEGIN, END = "<!-- files: written by scripts/bench-files -->", "<!-- end of file
 # The arrays and the jobs that the README shows.
 CHOSEN = [f"{array}: {job}" for array in ("zstd, time", "zstd, tiles", "raw, one chunk")
           for job in ("everything", "one series", "one map", "stride (7,2,2)")]
+MACHINE = data.machine()
 PACKAGES = {"TensorStore": "tensorstore", "zarrs": "zarrs", "zarr-python": "zarr", "netCDF-C": "netCDF4",
             "xarray": "xarray"}
 
@@ -53,10 +53,10 @@ def can_read(peer, array):
 
 
 def in_turns(readers, ask):
-    """The least of two times of each reader. They take turns, for whoever comes first may get memory that the machine
+    """The least of three times of each reader. They take turns, for whoever comes first may get memory that the machine
     has not used for long, which costs more than what is measured here."""
     answers = {}
-    for _ in range(2):
+    for _ in range(3):
         for name, reader in readers.items():
             answer, before = reader.ask(ask), answers.get(name)
             if before and "failed" not in before and "failed" not in answer:
@@ -74,34 +74,79 @@ def milliseconds(seconds):
 
 
 class Row:
-    """What the plot and the README show in a row: a job on an array with two threads, as the table tells it. Not with
-    one, for zarrs and xarray then use two all the same."""
+    """A job on an array: what each library needs for it, as the table, the plot and the README show it."""
 
     name, access = "", "read"
 
-    def __init__(self, array, cells):
-        self.title, self.own = f"{array}: {cells[0]}", cells[2]
-        peers = zip(PEERS, cells[4 + len(BOUNDS):])
-        self.others = {peer: float(cell.split(" / ")[0]) for peer, cell in peers if cell != "–"}
+    def __init__(self, array, job, answers):
+        self.title, self.job, self.own, self.answers = f"{array}: {job}", job, answers["nczchunk"], answers
+        self.others = {peer: answers[peer]["wall"] / self.own["wall"] for peer in PEERS
+                       if "failed" not in answers.get(peer, {"failed": ""})}
 
     def relative(self, subject):
         return next((ratio for peer, ratio in self.others.items() if peer.lower() == subject), None)
 
-    def cells(self):
+    def in_table(self):
+        cells = [self.job, milliseconds(self.own["wall"]), milliseconds(self.own["cpu"])]
+        cells += [ratio(self.answers[bound], self.own, "cpu") if bound in self.answers else "" for bound in BOUNDS]
+        cells += [f"{self.others[peer]:.2f} / {ratio(self.answers[peer], self.own, 'cpu')}" if peer in self.others
+                  else "–" for peer in PEERS]
+        return "| " + " | ".join(cells) + " |"
+
+    def in_readme(self):
         best = min(self.others, key=self.others.get)
         netcdf = self.others.get("netCDF-C")
-        return f"| {self.title} | {self.own} | {best} {self.others[best]:.2f} | {f'{netcdf:.2f}' if netcdf else '–'} |"
+        return (f"| {self.title} | {milliseconds(self.own['wall'])} | {best} {self.others[best]:.2f} | "
+                f"{f'{netcdf:.2f}' if netcdf else '–'} |")
 
 
-def rows_of(table):
-    """The rows of the written table."""
-    array = None
-    for line in table.splitlines():
-        heading = re.match(r"## (.*), \d+ x ", line)
-        array = heading.group(1) if heading else array
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("| ") and cells[1] == "2" and data.INTO_USED not in line:
-            yield Row(array, cells)
+def measure(readers, array, job, hyperslabs, name):
+    """What each reader answers: the seconds, those of the processors and the checksum, the same of all."""
+    into_used = job == data.INTO_USED
+    # The system has the files in memory, whatever it has done since they were last read.
+    for file in pathlib.Path(array["path"]).rglob("*"):
+        if file.is_file():
+            file.read_bytes()
+    ask = {"path": array["path"], "slabs": hyperslabs, "budget": 0.2, "into_used": into_used}
+    has_codec = array["codec"] not in ("raw", "sharded") and job.startswith("everything")
+    asked = {"nczchunk": readers["nczchunk"]}
+    asked |= {bound: readers[bound] for bound in BOUNDS if has_codec}
+    asked |= {peer: readers[peer] for peer in PEERS if can_read(peer, array) and not into_used}
+    answers = in_turns(asked, ask)
+    for bound_or_peer, answer in answers.items():
+        if "failed" in answer and bound_or_peer not in PEERS:
+            sys.exit(f"{name}, {job}: {bound_or_peer}: {answer['failed']}")
+        if answer.get("crc", 0) != answers["nczchunk"]["crc"] and bound_or_peer != "codec alone" \
+                and "failed" not in answer:
+            sys.exit(f"{name}, {job}: {bound_or_peer} delivers other bytes")
+    return answers
+
+
+def page(arrays, rows, date):
+    versions = ", ".join(f"{peer} {importlib.metadata.version(package)}" for peer, package in PACKAGES.items())
+    lines = ["# Reads from files", "", "Written by `scripts/bench-files`; do not edit.", "",
+             f"- {date}, {MACHINE};",
+             f"  {versions}",
+             "- From Python, each library with its defaults: nczchunk, TensorStore, zarrs, zarr-python and xarray use",
+             "  all processors, netCDF-C one. zarrs is its pipeline in zarr-python.",
+             "- The files are warm. Every read opens the array anew. The time is the least of a few and includes the",
+             "  opening. All libraries returned the same bytes (the same CRC-32).",
+             "- Columns of the other libraries: their time as a multiple of nczchunk's, by the clock and, behind the",
+             "  slash, by CPU.",
+             "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and returns nothing.",
+             "  *codec and copy*: numpy then copies each chunk from there to its destination. Both in one thread, so",
+             "  only their CPU time is compared.",
+             f"- *{data.INTO_USED}*: nczchunk reads into an array of the caller that was used before. The",
+             "  other rows use a new array, whose memory the system first has to find and clear, as for the other",
+             "  libraries.",
+             "", "![Times of reads from files relative to nczchunk's](files.svg)", ""]
+    for name, array in arrays.items():
+        lines += [f"## {name}, {array['steps']} x {data.LAT} x {data.LON}, chunks of "
+                  f"{' x '.join(map(str, array['chunks']))}", "",
+                  "| | nczchunk | CPU | " + " | ".join(BOUNDS + PEERS) + " |",
+                  "|---|---:|---:|" + "---:|" * len(BOUNDS + PEERS)]
+        lines += [row.in_table() for row in rows if row.title.startswith(f"{name}: ")] + [""]
+    return "\n".join(lines)
 
 
 def excerpt(rows, date):
@@ -110,11 +155,11 @@ def excerpt(rows, date):
         BEGIN,
         "| from files, float32 (time, lat, lon) | nczchunk | next best | netCDF-C |",
         "|---|---:|---:|---:|",
-        *(row.cells() for row in rows if row.title in CHOSEN),
+        *(row.in_readme() for row in rows if row.title in CHOSEN),
         "",
-        f"{date}, two threads on two cores, warm files. *Next best* and *netCDF-C*: how many times as long they take,",
-        "with all that opening the array takes. All arrays, all peers and how it is measured:",
-        "[docs/files.md](docs/files.md).",
+        f"{date}, {MACHINE}, from Python, warm files, each library with its defaults. *Next best*",
+        "and *netCDF-C*: how many times as long they take, with all that opening the array takes. All arrays, all",
+        "peers and how it is measured: [docs/files.md](docs/files.md).",
         END,
     ]
 
@@ -126,82 +171,35 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--only", default="")
+    parser.add_argument("--job", nargs="*", default=[""])
+    parser.add_argument("--make", action="store_true", help="only make the arrays")
     parser.add_argument("--readme", type=pathlib.Path)
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     arrays = data.make(options.directory, options.steps)
+    if options.make:
+        return
+    kept = options.directory / f"results-{options.steps}.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
     readers = {name: Reader(name, options.library) for name in ["nczchunk", *BOUNDS, *PEERS]}
-    versions = ", ".join(f"{peer} {importlib.metadata.version(package)}" for peer, package in PACKAGES.items())
-    lines = ["# Reads from files", "", "Written by `scripts/bench-files`; do not edit.", "",
-             f"- {datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores;",
-             f"  {versions}",
-             "- The files are warm. Every read opens the array anew. The time is the least of a few and includes the",
-             "  opening. All libraries returned the same bytes (the same CRC-32).",
-             "- Columns of the other libraries: their time as a multiple of nczchunk's, by the clock and, behind the",
-             "  slash, by CPU. zarrs and xarray use both cores even if they are set to use one thread, and",
-             "  TensorStore reads files in parallel with decoding.",
-             "- *codec alone*: numcodecs decodes the file of every chunk into the same memory, and returns nothing.",
-             "  *codec and copy*: numpy then copies each chunk from there to its destination.",
-             f"- *{data.INTO_USED}*: nczchunk reads into an array of the caller that was used before. The",
-             "  other rows use a new array, whose memory the system first has to find and clear, as for the other",
-             "  libraries.",
-             "", "![Times of reads from files relative to nczchunk's](files.svg)", ""]
     for name, array in arrays.items():
-        if options.only not in name:
-            continue
-        lines += [f"## {name}, {array['steps']} x {data.LAT} x {data.LON}, chunks of "
-                  f"{' x '.join(map(str, array['chunks']))}", "",
-                  "| | threads | nczchunk | CPU | " + " | ".join(BOUNDS + PEERS) + " |",
-                  "|---|---:|---:|---:|" + "---:|" * len(BOUNDS + PEERS)]
-        whole = None
         for job, hyperslabs in data.jobs(array["steps"]).items():
-            into_used = job == data.INTO_USED
-            for threads in (1, 2):
-                ask = {"path": array["path"], "threads": threads, "slabs": hyperslabs, "budget": 0.2,
-                       "into_used": into_used}
-                has_codec = array["codec"] not in ("raw", "sharded") and job.startswith("everything") and threads == 1
-                asked = {"nczchunk": readers["nczchunk"]}
-                asked |= {bound: readers[bound] for bound in BOUNDS if has_codec}
-                asked |= {peer: readers[peer] for peer in PEERS if can_read(peer, array) and not into_used}
-                answers = in_turns(asked, ask)
-                own = answers["nczchunk"]
-                if "failed" in own:
-                    sys.exit(f"{name}, {job}: nczchunk: {own['failed']}")
-                whole = own["crc"] if job == "everything" else whole
-                if into_used and own["crc"] != whole:
-                    sys.exit(f"{name}, {job}: other bytes than in a new array")
-                cells = [job, str(threads), milliseconds(own["wall"]), milliseconds(own["cpu"])]
-                cells += [ratio(answers[bound], own, "wall") if has_codec else "" for bound in BOUNDS]
-                copied = answers.get("codec and copy", own)
-                if copied.get("crc") != own["crc"]:
-                    sys.exit(f"{name}, {job}: the codec delivers other bytes")
-                for peer in PEERS:
-                    answer = answers.get(peer, {"failed": "not supported"})
-                    if "failed" not in answer and answer["crc"] != own["crc"]:
-                        sys.exit(f"{name}, {job}: {peer} delivers other bytes")
-                    if "failed" in answer:
-                        cells.append("–")
-                    else:
-                        cells.append(f"{ratio(answer, own, 'wall')} / {ratio(answer, own, 'cpu')}")
-                lines.append("| " + " | ".join(cells) + " |")
-                print(name, lines[-1], flush=True)
-        lines.append("")
-        options.output.write_text("\n".join(lines))
-    show(options.output, options.readme)
-
-
-def show(table, readme):
-    """Draws the plot of a table, and writes into the README what stands there of it."""
+            if options.only in name and any(text in job for text in options.job):
+                found = results.setdefault(name, {})[job] = measure(readers, array, job, hyperslabs, name)
+                print(name, Row(name, job, found).in_table(), flush=True)
+                kept.write_text(json.dumps(results, indent=1))
+    rows = [Row(name, job, results[name][job]) for name, array in arrays.items() if name in results
+            for job in data.jobs(array["steps"]) if job in results[name]]
+    date = datetime.date.today()
+    options.output.write_text(page(arrays, rows, date))
     sys.path.insert(0, str(HERE.parent / "peers"))
     import report
-    text = table.read_text()
-    date, rows = re.search(r"^- ([0-9-]+), ", text, re.MULTILINE).group(1), list(rows_of(text))
-    results = {"peers": [peer.lower() for peer in PEERS], "date": date, "threads": "two threads",
-               "machine": {"model": platform.machine()}}
-    table.with_suffix(".svg").write_text(report.plot(rows, results))
-    if readme:
-        before, rest = readme.read_text().split(BEGIN)
-        readme.write_text(before + "\n".join(excerpt(rows, date)) + rest.split(END)[1])
+    drawn = {"peers": [peer.lower() for peer in PEERS], "date": str(date), "threads": "defaults",
+             "machine": {"model": MACHINE}}
+    options.output.with_suffix(".svg").write_text(report.plot([row for row in rows if row.others], drawn))
+    if options.readme:
+        before, rest = options.readme.read_text().split(BEGIN)
+        options.readme.write_text(before + "\n".join(excerpt(rows, date)) + rest.split(END)[1])
 
 
 if __name__ == "__main__":

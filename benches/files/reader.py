@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""One library reads hyperslabs from files, as asked on standard input: a line of JSON for each, answered by one.
+"""One library reads hyperslabs from files, as asked on standard input: a line of JSON for each, answered by one. Each
+has its defaults; nczchunk's number of threads may be given.
 
-    reader.py LIBRARY [LIBNCZCHUNK]
+    reader.py LIBRARY LIBNCZCHUNK
 """
 
 import json
@@ -16,58 +17,47 @@ import numpy as np
 
 from cfdb_ import Cfdb
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "judges"))
-
 
 def indices(start, count, stride):
     return tuple(slice(s, s + (c - 1) * t + 1, t) for s, c, t in zip(start, count, stride))
 
 
 class Nczchunk:
-    def __init__(self, path):
-        os.environ["NCZCHUNK_LIBRARY"] = path
-        from binding import Library
-        self.library = Library(path)
+    def __init__(self, library):
+        os.environ["NCZCHUNK_LIBRARY"] = library
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python" / "src"))
         # Where to read into; nothing has each read make a new array.
         self.into = None
 
     def open(self, path, threads):
-        self.library.set_threads(threads)
-        array = self.library.open(path, "v")
+        import nczchunk
+        array = nczchunk.open(path, "v", threads=threads)
 
-        def read(start, count, stride):
-            out = np.empty(count, "f4") if self.into is None else self.into
-            array.read_into(out, start, stride)
-            return out
+        def read(*slab):
+            if self.into is None:
+                return array[indices(*slab)]
+            array.read_into(self.into, indices(*slab))
+            return self.into
 
         return read, array.close
 
 
 class TensorStore:
-    def open(self, path, threads):
+    def open(self, path, _threads):
         import tensorstore as ts
-        context = ts.Context({
-            "data_copy_concurrency": {"limit": threads},
-            "file_io_concurrency": {"limit": threads},
-            "cache_pool": {"total_bytes_limit": 64 << 20},
-        })
         driver = "zarr3" if (pathlib.Path(path) / "zarr.json").exists() else "zarr"
-        array = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": f"{path}/v"}},
-                        context=context, open=True).result()
+        array = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": f"{path}/v"}}, open=True).result()
         return lambda *slab: array[indices(*slab)].read(order="C").result(), lambda: None
 
 
 class ZarrPython:
     pipeline = None
 
-    def open(self, path, threads):
+    def open(self, path, _threads):
         import zarr
         if self.pipeline:
             import zarrs  # noqa: F401
-            zarr.config.set({"codec_pipeline.path": self.pipeline, "threading.max_workers": threads,
-                             "codec_pipeline.chunk_concurrent_maximum": threads})
-        else:
-            zarr.config.set({"threading.max_workers": threads, "async.concurrency": max(2, threads)})
+            zarr.config.set({"codec_pipeline.path": self.pipeline})
         array = zarr.open_group(path, mode="r")["v"]
         return lambda *slab: np.ascontiguousarray(array[indices(*slab)]), lambda: None
 
@@ -77,7 +67,7 @@ class Zarrs(ZarrPython):
 
 
 class NetCdf:
-    def open(self, path, threads):
+    def open(self, path, _threads):
         import netCDF4
         dataset = netCDF4.Dataset(f"file://{path}#mode=zarr,file")
         variable = dataset["v"]
@@ -86,7 +76,7 @@ class NetCdf:
 
 
 class Xarray:
-    def open(self, path, threads):
+    def open(self, path, _threads):
         import xarray
         dataset = xarray.open_zarr(path, chunks=None, consolidated=False, mask_and_scale=False)
         return lambda *slab: np.ascontiguousarray(dataset["v"][indices(*slab)].values), dataset.close
@@ -98,7 +88,7 @@ class CodecAlone:
     # Where to deliver to; nothing has each read make a new array.
     into = None
 
-    def open(self, path, threads):
+    def open(self, path, _threads):
         import numcodecs
         path = pathlib.Path(path) / "v"
         metadata = json.loads((path / ".zarray").read_text())
@@ -151,6 +141,10 @@ LIBRARIES = {
 }
 
 
+# What most reads and caches take, in elements: so much memory stays with the machine while a read is repeated.
+SMALL = 32 << 20
+
+
 def main():
     name = sys.argv[1]
     library = Nczchunk(sys.argv[2]) if name == "nczchunk" else LIBRARIES[name]()
@@ -166,14 +160,18 @@ def main():
 def measure(library, ask):
     """The least wall and CPU time of some turns. Each opens the array anew, so that nothing is left in a cache."""
     # Libraries load what they need with the first array.
-    library.open(ask["path"], ask["threads"])[1]()
+    threads = ask.get("threads")
+    library.open(ask["path"], threads)[1]()
     library.into = np.zeros(ask["slabs"][0][1], "f4") if ask.get("into_used") else None
     walls, cpus, crc = [], [], None
+    num_elements = sum(int(np.prod(count)) for _, count, _ in ask["slabs"])
+    back_memory(SMALL)
     budget = time.perf_counter() + ask["budget"]
     while not walls or (time.perf_counter() < budget and len(walls) < 7):
-        back_memory(sum(int(np.prod(count)) for _, count, _ in ask["slabs"]))
+        if num_elements > SMALL:
+            back_memory(num_elements)
         cpu, wall = usage(), time.perf_counter()
-        read, close = library.open(ask["path"], ask["threads"])
+        read, close = library.open(ask["path"], threads)
         if isinstance(library, CodecAlone):
             cpu, wall = usage(), time.perf_counter()
         slabs = [read(*slab) for slab in ask["slabs"]]
@@ -190,10 +188,9 @@ def measure(library, ask):
 
 
 def back_memory(num_elements):
-    """Uses as much memory as will be read into, and gives it back to the system. A virtual machine may have to ask its
-    host for memory that nobody has used for a while, which takes longer than to read."""
-    if num_elements >= 16 << 20:
-        np.empty(num_elements, "f4").fill(0)
+    """Uses as much memory as so many elements take, and gives it back to the system. A virtual machine may have to ask
+    its host for memory that nobody has used for a while, which takes longer than what is measured here."""
+    np.empty(num_elements, "f4").fill(0)
 
 
 def usage():

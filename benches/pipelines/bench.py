@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """Measures zarr-python with the codec pipelines that there are for it, beside nczchunk and TensorStore.
 
-    bench.py DIRECTORY OUTPUT [--side N] [--only TEXT] [--turns N] [--make]
+    bench.py DIRECTORY OUTPUT [--side N] [--only TEXT] [--job NAME...] [--peer TEXT] [--turns N] [--make]
 
-DIRECTORY gets the arrays and the results, which --only (what the name of an array begins with) adds to. OUTPUT gets the
-table.
+DIRECTORY gets the arrays and the results, which --only (what the name of an array begins with), --job (keys of JOBS)
+and --peer (what its name contains) add to: of each the least counts. OUTPUT gets the table.
 """
 
 import argparse
 import datetime
 import json
-import os
 import pathlib
 import platform
 import shutil
@@ -21,7 +20,10 @@ from importlib.metadata import version
 import numpy as np
 import zarr
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "files"))
+import data  # noqa: E402
+
 PEERS = ["nczchunk, pipeline", "nczchunk", "zarr-python, fused", "zarr-python, batched", "zarrs", "TensorStore"]
 PACKAGES = {"zarr-python": "zarr", "zarrs": "zarrs", "TensorStore": "tensorstore", "numpy": "numpy"}
 JOBS = {"all": "all at once", "chunks": "by chunks", "inner": "by inner chunks", "copy": "round trip, by chunks"}
@@ -60,6 +62,13 @@ def made(directory, name, given, side):
     return path
 
 
+def warm(path):
+    """Has the system read the files, unless it has them."""
+    for file in path.rglob("*"):
+        if file.is_file():
+            file.read_bytes()
+
+
 def run(peer, path, job, work):
     """The seconds, those of the processors, the most memory in bytes, and the checksum."""
     shutil.rmtree(work, ignore_errors=True)
@@ -74,32 +83,33 @@ def run(peer, path, job, work):
     return {"seconds": float(seconds), "cpu": float(cpu), "peak": int(peak), "checksum": checksum}
 
 
-def measure(directory, side, only, only_made, turns):
+def measure(directory, options):
     """Adds to the results that there are."""
+    side = options.side
     kept = directory / f"results-{side}.json"
     results = json.loads(kept.read_text()) if kept.exists() else {}
     for name, given in arrays(side).items():
-        if not name.startswith(only):
+        if not name.startswith(options.only):
             continue
         path = made(directory, name, given, side)
-        if only_made:
+        if options.make:
             continue
         for job, told in JOBS.items():
-            if job == "inner" and "shards" not in given:
+            if job == "inner" and "shards" not in given or job not in options.job:
                 continue
             row = results.get(f"{name}: {told}", {})
-            for _ in range(turns):
-                for peer in PEERS:
+            warm(path)
+            for _ in range(options.turns):
+                for peer in (peer for peer in PEERS if options.peer in peer):
                     found, before = run(peer, path, job, directory / "work"), row.get(peer)
                     if before is None or "error" in found or found["seconds"] < before.get("seconds", 0):
                         row[peer] = found
+                    results[f"{name}: {told}"] = row
+                    kept.write_text(json.dumps(results, indent=1))
+                    print(f"{name}: {told}", peer, found, flush=True)
             sums = {one["checksum"] for one in row.values() if "error" not in one}
-            if len(sums) != 1 or "error" in row[PEERS[0]]:
+            if len(sums) != 1 or any("error" in row.get(peer, {}) for peer in PEERS[:2]):
                 sys.exit(f"{name}, {told}: {row}")
-            results[f"{name}: {told}"] = row
-            print(f"{name}: {told}", {peer: one.get("seconds", one.get("error")) for peer, one in row.items()},
-                  flush=True)
-            kept.write_text(json.dumps(results, indent=1))
     return results
 
 
@@ -109,18 +119,20 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--side", type=int, default=1024)
     parser.add_argument("--only", default="")
+    parser.add_argument("--job", nargs="*", default=list(JOBS))
+    parser.add_argument("--peer", default="")
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--make", action="store_true", help="only make the arrays")
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
-    results = measure(options.directory, options.side, options.only, options.make, options.turns)
+    results = measure(options.directory, options)
     if options.make:
         return
     versions = ", ".join(f"{name} {version(package)}" for name, package in PACKAGES.items())
     own = PEERS[0]
     lines = [
         "# zarr-python's codec pipelines", "", "Written by `scripts/bench-pipelines`; do not edit.", "",
-        f"- {datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()},",
+        f"- {datetime.date.today()}, {data.machine()}; Python {platform.python_version()},",
         f"  {versions}",
         f"- The arrays are those of zarrs' public benchmark: {options.side}^3 uint16 in chunks of "
         f"{min(CHUNK, options.side // 2)}^3, raw and zstd, and in",
@@ -131,7 +143,8 @@ def main():
         "- Other columns: their time as a multiple of that of *nczchunk, pipeline*; the least of some processes.",
         "  Behind it the peak of the memory of the process.", "",
         f"| | {own} | " + " | ".join(PEERS[1:]) + " |", "|---|" + "---:|" * len(PEERS)]
-    for name, row in results.items():
+    names = [f"{name}: {told}" for name in arrays(options.side) for told in JOBS.values()]
+    for name, row in ((name, results[name]) for name in names if all(peer in results.get(name, {}) for peer in PEERS)):
         cells = [f"{row[own]['seconds']:.2f} s, {size(row[own]['peak'])}"]
         for peer in PEERS[1:]:
             one = row[peer]

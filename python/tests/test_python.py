@@ -67,3 +67,20 @@ def test_an_open_array_does_not_hinder_the_end(tmp_path):
     done = subprocess.run([sys.executable, "-W", "error", "-c", program, tmp_path / "a"], capture_output=True,
                           text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_what_only_unix_has(tmp_path):
+    program = """
+import os, sys
+
+sys.modules["fcntl"] = None
+for name in ("register_at_fork", "sched_getaffinity", "fork"):
+    delattr(os, name)
+import nczchunk
+
+with nczchunk.create(sys.argv[1], "g/a", shape=(4, 4), dtype="i4", chunks=(2, 2)) as array:
+    array[1:3, ::2] = 7
+with nczchunk.open(sys.argv[1], "g/a") as array:
+    assert array[...].sum() == 28 and array[1, 2] == 7
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program, tmp_path / "a.zarr"], check=True)

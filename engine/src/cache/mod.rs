@@ -266,6 +266,12 @@ impl Part {
         Ok(Some(entry))
     }
 
+    /// Whether there is anything of a chunk, or is soon. Nobody is waited for, and that is no use of the chunk.
+    pub(crate) fn has_any_of(&self, chunk: &[isize]) -> Result<bool> {
+        let key = self.key(chunk)?;
+        Ok(self.cache.0.table.lock().is_some_and(|table| table.find(&key).is_some()))
+    }
+
     /// Keeps a whole chunk that has been read, if there is room.
     pub(crate) fn keep(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
         if let Found::Load { mut loading, .. } =

@@ -29,6 +29,9 @@ const WORK_PER_THREAD: Duration = if cfg!(miri) { Duration::from_nanos(1) } else
 /// there at once.
 const BYTES_PER_HELPER: usize = if cfg!(miri) { 1 } else { 128 << 10 };
 
+/// The same where the bytes are to be decoded or encoded, for the quickest codecs.
+const CODED_BYTES_PER_HELPER: usize = if cfg!(miri) { 1 } else { 512 << 10 };
+
 /// How many chunks there are for each thread at least that has requests in flight.
 const CHUNKS_PER_WORKER: usize = 4;
 
@@ -134,10 +137,35 @@ impl<'a> Transfer<'a> {
         if self.store.ranged().is_none() {
             return Ok(self.plan.grid().chunk_bytes());
         }
-        let volume = piece::volume(self.plan.variable(), Access::Read, false, self.plan.selected_bytes());
-        let mut walk = Walk::new(self.plan, volume);
-        walk.begin(self.chunks.start + self.chunks.len() / 2)?;
-        Ok(walk.piece()?.needed().len())
+        self.with_piece(self.middle(), |piece| Ok(piece.needed().len()))
+    }
+
+    fn middle(&self) -> usize {
+        self.chunks.start + self.chunks.len() / 2
+    }
+
+    /// What a function says of the piece of a chunk.
+    fn with_piece<T>(&self, chunk: usize, function: impl FnOnce(&Piece<'_>) -> Result<T>) -> Result<T> {
+        let (variable, bytes) = (self.plan.variable(), self.plan.selected_bytes());
+        let mut walk = Walk::new(self.plan, piece::volume(variable, self.plan.access(), false, bytes));
+        walk.begin(chunk)?;
+        function(&walk.piece()?)
+    }
+
+    /// How many threads surely have enough to do, as far as that is known before anything is done: where chunks have
+    /// to be decoded or encoded. If the cache has the first chunk, it may have others.
+    fn coders(&self) -> Result<usize> {
+        let access = self.plan.access();
+        if !self.store.has_codecs(access) {
+            return Ok(1);
+        }
+        let cache = self.store.cache().filter(|_| access == Access::Read && self.options.uses_cache);
+        let is_cached = |piece: &Piece<'_>| cache.map_or(Ok(false), |cache| cache.has_any_of(piece.indices));
+        if self.with_piece(self.chunks.start, is_cached)? {
+            return Ok(1);
+        }
+        let bytes = self.with_piece(self.middle(), |piece| Ok(piece.needed().len()))?;
+        Ok(1 + bytes.saturating_mul(self.chunks.len()) / CODED_BYTES_PER_HELPER)
     }
 
     /// Counts what it takes to read, with one thread, from a storage that gives nothing but lengths and indices. Of a
@@ -260,8 +288,10 @@ impl<'a> Transfer<'a> {
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
         let progress = self.options.progress;
-        let left = self.estimate(job, queue, is_quick, begin);
-        let workers = max_workers.min(1 + helpers(left));
+        let workers = match self.coders() {
+            Ok(sure) if sure >= max_workers => max_workers,
+            _ => max_workers.min(1 + helpers(self.estimate(job, queue, is_quick, begin))),
+        };
         let block = queue.block(workers);
         if workers == 1 {
             return job.do_from(queue, Part { block, progress, is_trial: false }, begin(self.options.threads()));

@@ -17,7 +17,7 @@ from threading import get_ident
 import numpy as np
 
 from .errors import error_of
-from .handle import in_thread, is_main_thread
+from .handle import after_fork, in_thread, is_main_thread
 
 READ, WRITE = 0, 1
 STORED = 1
@@ -457,7 +457,7 @@ def _after_fork():
     _spare = []  # another thread may have been changing the list
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)
 
 
 def _context(threads):
@@ -512,7 +512,7 @@ def collect(kind, made_of, function):
 
 # A function of C's that serves as a progress function: it returns 0 for an empty text, and so lets the call go on. It
 # runs without the interpreter, for which a callback of Python's would wait before every chunk.
-_is_text = ctypes.cast(ctypes.CDLL(None).strlen, c_void_p)
+_is_text = ctypes.cast(ctypes.CDLL("msvcrt" if os.name == "nt" else None).strlen, c_void_p)
 
 
 def transfer(handle, threads, is_long, function, progress=None):

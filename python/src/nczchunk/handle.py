@@ -195,7 +195,13 @@ def _after_fork():
     _forks, _forked_by, _fork_lock = _forks + 1, get_ident(), RLock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+def after_fork(function):
+    """Calls a function in every child that is forked. Windows forks none."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
+
+
+after_fork(_after_fork)
 
 
 def is_main_thread():

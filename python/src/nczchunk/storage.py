@@ -21,7 +21,7 @@ import numpy as np
 
 from . import _c, errors
 from ._c import ObjectRequest, c
-from .handle import Handle
+from .handle import Handle, after_fork
 
 class _Missing(Exception):
     """There is no object of this name."""
@@ -558,7 +558,7 @@ def _after_fork() -> None:
     _loop_lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)
 
 # The adapters that storages of the library use, by the numbers that callbacks get.
 _adapters: dict[int, _Adapter] = {}

@@ -33,6 +33,7 @@ from zarr.storage import LocalStore, StorePath
 from . import _c, locks, storage
 from .array import MODES, Array
 from .errors import Error
+from .handle import after_fork
 from .index import Selection
 
 _log = logging.getLogger(__name__)
@@ -55,8 +56,7 @@ def _executor():
         return _executors[0]
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_executors.clear)
+after_fork(_executors.clear)
 
 
 class _NotOurs(Exception):
