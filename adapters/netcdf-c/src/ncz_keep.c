@@ -13,7 +13,7 @@
  * - where the chunks of a read cannot all be kept, a part of them may be (ncz_ahead.c);
  * - what all such variables of the process keep, beyond a chunk each, has one bound: the number of bytes that netCDF's
  *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than two fifths of the
- *   memory, beyond 2 MiB, that the process has taken without what is kept. Where it is reached, variables of the same
+ *   memory, beyond 5 MiB, that the process has taken without what is kept. Where it is reached, variables of the same
  *   file that were not used lately give up theirs first. Those of others do not, because other threads may use them.
  *
  * Three numbers are shared by all files, and changed as atomics: the bytes kept, the most that they have been, and the
@@ -31,7 +31,7 @@
 #if NETCDF_CACHE_COUNTS
 
 /* Of a process's memory, LIBRARIES bytes do not count. */
-enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 2 << 20, SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
+enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 5 << 20, SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
 
 static size_t kept_by_all, time_of_all;
 #ifndef _WIN32
