@@ -82,7 +82,8 @@ typedef struct Ahead {
     Box last;            /* what was read last */
     Box box;             /* what is in data, in stored byte order, dense */
     size_t size;         /* of the box in bytes; 0: there is none */
-    size_t filled, room; /* bytes that were copied to data, and that have room there */
+    size_t filled;       /* how many of them were copied to data */
+    size_t used, room;   /* the most bytes of data that were in use, and all of them */
     unsigned char* data;
 } Ahead;
 

@@ -12,6 +12,8 @@
 
 #if NETCDF_CACHE_COUNTS
 
+enum { MOST_ADDRESSES = 24 << 20 };
+
 /* The elements between the first and the last of a read; 0 if they are not all in the variable, which is refused
  * later, or if some chunks between them may not be touched. */
 static int enclose(const NC_VAR_INFO_T* var, size_t rank, const size64_t* start, const size64_t* count,
@@ -63,7 +65,24 @@ void nczadapter_ahead_drop(Ahead* ahead)
 {
     free(ahead->data);
     ahead->data = NULL;
-    ahead->size = ahead->room = 0;
+    ahead->size = ahead->room = ahead->used = 0;
+}
+
+/* Makes room for a box, and for larger ones if that costs only addresses: a large piece of memory lies by itself, and
+ * what was not used of it is not there. */
+static int make_room(Ahead* ahead, size_t size, size_t wanted)
+{
+    const size_t most = wanted < MOST_ADDRESSES ? wanted : MOST_ADDRESSES;
+
+    if (ahead->room < size) {
+        nczadapter_ahead_drop(ahead);
+        ahead->room = size < most ? most : size;
+        if ((ahead->data = malloc(ahead->room)) == NULL && (ahead->data = malloc(ahead->room = size)) == NULL)
+            ahead->room = 0;
+    }
+    if (ahead->used < size && ahead->data != NULL)
+        ahead->used = size;
+    return ahead->data != NULL;
 }
 
 /* Of the reads that come behind this one, step by step along a dimension, all that lie in this one's chunks and have
@@ -75,7 +94,7 @@ static int lay_out(const Transfer* transfer, Ahead* ahead, const Box* now, size_
     const size64_t chunk = var->chunksizes[along], len = now->len[along], first = now->start[along] + step;
     const size64_t block = ((now->start[along] + len - 1) / chunk + 1) * chunk;
     const size64_t end = block < var->dim[along]->len ? block : var->dim[along]->len;
-    size_t row = type_size, rows, room;
+    size_t row = type_size, rows, room, wanted;
 
     if (first > end || end - first < len)
         return 0;
@@ -87,17 +106,14 @@ static int lay_out(const Transfer* transfer, Ahead* ahead, const Box* now, size_
         row *= (size_t)now->len[d];
     }
     rows = (size_t)(end - first);
-    room = nczadapter_room_ahead(transfer, now, rows > PTRDIFF_MAX / row ? PTRDIFF_MAX : rows * row) / row;
+    wanted = rows > PTRDIFF_MAX / row ? PTRDIFF_MAX : rows * row;
+    room = nczadapter_room_ahead(transfer, now, wanted) / row;
     rows = room < rows ? room : rows;
     if (rows < len)
         return 0;
     rows = (size_t)((rows - len) / step * step + len);
-    if (ahead->room < rows * row) {
-        nczadapter_ahead_drop(ahead);
-        if ((ahead->data = malloc(rows * row)) == NULL)
-            return 0;
-        ahead->room = rows * row;
-    }
+    if (!make_room(ahead, rows * row, wanted))
+        return 0;
     ahead->box = *now;
     ahead->box.start[along] = first;
     ahead->box.len[along] = rows;

@@ -12,8 +12,8 @@
  * - it stops when it has given up as much as it may keep, one after the other, of which nothing was used again;
  * - where the chunks of a read cannot all be kept, a part of them may be (ncz_ahead.c);
  * - what all such variables of the process keep, beyond a chunk each, has one bound: the number of bytes that netCDF's
- *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than two fifths of the
- *   memory, beyond 5 MiB, that the process has taken without what is kept. Where it is reached, variables of the same
+ *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than two fifths of
+ *   the memory, beyond 5 MiB, that the process has taken without what is kept. Where it is reached, variables of the same
  *   file that were not used lately give up theirs first. Those of others do not, because other threads may use them.
  *
  * Three numbers are shared by all files, and changed as atomics: the bytes kept, the most that they have been, and the
@@ -136,7 +136,7 @@ static void count(Variable* variable)
 
     if (variable->var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && number_of(variable) > 1 && size > one)
         kept = size - one;
-    kept += variable->ahead.room;
+    kept += variable->ahead.used;
     if (kept == variable->kept)
         return;
     note_most(add(&kept_by_all, kept - variable->kept));
@@ -310,7 +310,7 @@ static int give_up(const File* file, Variable* variable, NCZCacheEntry* entry, B
 /* Gives up what another variable read ahead, or the chunk that it used last. */
 static int give_up_last(const File* file, Variable* other)
 {
-    if (other->ahead.room == 0)
+    if (other->ahead.used == 0)
         return give_up(file, other, ncxcachelast(cache_of(other)->xcache), other->shelf.oldest);
     nczadapter_ahead_drop(&other->ahead);
     count(other);
@@ -450,8 +450,8 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
     /* One chunk of the variable needs no room: with another, what it has already counts. */
     done = 1;
     while (done && number_of(variable) > 0 &&
-           size_of(variable) + variable->ahead.room > room_for(file, variable)) {
-        other = variable->ahead.room > 0 ? NULL : least_recent(file);
+           size_of(variable) + variable->ahead.used > room_for(file, variable)) {
+        other = variable->ahead.used > 0 ? NULL : least_recent(file);
         if (other == NULL || other == variable)
             stat = give_up_own(file, variable, transfer, &done);
         else
