@@ -12,8 +12,8 @@
  * - it stops when it has given up as much as it may keep, one after the other, of which nothing was used again;
  * - where the chunks of a read cannot all be kept, a part of them may be (ncz_ahead.c);
  * - what all such variables of the process keep, beyond a chunk each, has one bound: the number of bytes that netCDF's
- *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than two fifths of
- *   the memory, beyond 5 MiB, that the process has taken without what is kept. Where it is reached, variables of the same
+ *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than two fifths of the
+ *   memory, beyond 5 MiB, that the process has taken without what is kept. Where it is reached, variables of the same
  *   file that were not used lately give up theirs first. Those of others do not, because other threads may use them.
  *
  * Three numbers are shared by all files, and changed as atomics: the bytes kept, the most that they have been, and the
