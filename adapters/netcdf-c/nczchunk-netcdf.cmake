@@ -93,8 +93,8 @@ function(nczchunk_adapt_netcdf)
         endif()
         list(REMOVE_ITEM sources ${file})
     endforeach()
-    foreach(file ncz_cache.c ncz_decode.c ncz_keep.c ncz_odometer.c ncz_projections.c ncz_shelf.c ncz_transfer.c
-            ncz_zxcache.c)
+    foreach(file ncz_ahead.c ncz_cache.c ncz_decode.c ncz_keep.c ncz_odometer.c ncz_projections.c ncz_shelf.c
+            ncz_transfer.c ncz_zxcache.c)
         list(APPEND sources ${NCZCHUNK_ADAPTER_DIR}/src/${file})
     endforeach()
     set_property(TARGET nczarr PROPERTY SOURCES ${sources})
@@ -167,6 +167,7 @@ function(nczchunk_add_preload)
     get_target_property(libnczarr nczarr SOURCE_DIR)
     add_library(${target} MODULE EXCLUDE_FROM_ALL
         ${NCZCHUNK_ADAPTER_DIR}/preload/preload.c
+        ${NCZCHUNK_ADAPTER_DIR}/src/ncz_ahead.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_cache.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_decode.c
         ${NCZCHUNK_ADAPTER_DIR}/src/ncz_keep.c

@@ -20,8 +20,8 @@ NOTICE = """/*******************************************************************
  *********************************************************************/
 
 """
-SOURCES = ["ncz_cache", "ncz_decode", "ncz_keep", "ncz_odometer", "ncz_projections", "ncz_shelf", "ncz_transfer",
-           "ncz_zxcache"]
+SOURCES = ["ncz_ahead", "ncz_cache", "ncz_decode", "ncz_keep", "ncz_odometer", "ncz_projections", "ncz_shelf",
+           "ncz_transfer", "ncz_zxcache"]
 TESTS = {"defects": "test_nczchunk_defects", "hard": "test_nczchunk_hard", "differential": "test_nczchunk_random"}
 HEADERS = {"adapter.h": "ncz_adapter.h", "host.h": "ncz_host.h", "check.h": "test_nczchunk_check.h",
            "collision.h": "test_nczchunk_collision.h"}

@@ -70,6 +70,23 @@ typedef struct Shelf {
     Book **table, *newest, *oldest;
 } Shelf;
 
+/* A part of a variable, by its first element and its lengths. */
+enum { AHEAD_RANK = 8 };
+typedef struct Box {
+    size_t rank;
+    size64_t start[AHEAD_RANK], len[AHEAD_RANK];
+} Box;
+
+/* What was read ahead of a variable: ncz_ahead.c. */
+typedef struct Ahead {
+    Box last;            /* what was read last */
+    Box box;             /* what is in data, in stored byte order, dense */
+    size_t size;         /* of the box in bytes; 0: there is none */
+    size_t filled;       /* how many of them were copied to data */
+    size_t used, room;   /* the most bytes of data that were in use, and all of them */
+    unsigned char* data;
+} Ahead;
+
 /* One transfer between the chunks of a variable and memory. */
 typedef struct Transfer {
     NC_FILE_INFO_T* file;
@@ -86,6 +103,7 @@ typedef struct Transfer {
     size_t threads;              /* how many may decode here; 0: netCDF-C decodes */
     Decoder* decoder;            /* made with the first chunk that is to be decoded */
     Lock* lock;                  /* of all above and of netCDF-C, if there are several threads; else NULL */
+    Ahead* ahead;                /* where chunks that are read are copied to, in part; or NULL */
     const void* host;            /* nczadapter_host() of the thread that began */
 } Transfer;
 
@@ -150,6 +168,25 @@ ADAPTER_LOCAL int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashke
 
 /* How many threads may decode chunks of a file here, as netCDF's rc file says; 0: netCDF-C decodes. */
 ADAPTER_LOCAL size_t nczadapter_threads(const NC_FILE_INFO_T* file);
+
+/* What was read ahead of a variable that is about to be read; NULL if nothing may be: the file may be written, the size
+ * of the variable's cache was set, it has strings, or there is no memory. */
+ADAPTER_LOCAL Ahead* nczadapter_ahead(NC_FILE_INFO_T* file, NC_VAR_INFO_T* var);
+
+/* How many bytes, of those that are wanted, may be read ahead in a transfer of this part of its variable; 0 if its
+ * chunks can be kept instead. */
+ADAPTER_LOCAL size_t nczadapter_room_ahead(const Transfer* transfer, const Box* box, size_t wanted);
+
+/* Counts anew what the variable of a transfer keeps. */
+ADAPTER_LOCAL void nczadapter_count(const Transfer* transfer);
+
+/* ncz_ahead.c: 1 if all that is to be read is in transfer->ahead. If not, transfer->ahead is not NULL if each chunk
+ * that is read is to be given to nczadapter_ahead_take, and at the end nczadapter_ahead_end is to be called. */
+ADAPTER_LOCAL int nczadapter_ahead_begin(Transfer* transfer, size_t rank, const size64_t* start, const size64_t* count,
+                                         const size64_t* stride);
+ADAPTER_LOCAL void nczadapter_ahead_take(const Transfer* transfer, const size64_t* indices, const void* chunk);
+ADAPTER_LOCAL void nczadapter_ahead_end(const Transfer* transfer, int status);
+ADAPTER_LOCAL void nczadapter_ahead_drop(Ahead* ahead);
 #endif
 
 /* ncz_keep.c: the shelf of a variable; NULL if its chunks are not small, or somebody has set the size of its cache. */

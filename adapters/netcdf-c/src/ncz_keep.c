@@ -10,15 +10,15 @@
  *   remembered, with the time, which is counted in bytes that came into the caches), or when one is written in part
  *   by a transfer that does not go through chunks from end to end, for then the rest is most often to follow;
  * - it stops when it has given up as much as it may keep, one after the other, of which nothing was used again;
+ * - where the chunks of a read cannot all be kept, a part of them may be (ncz_ahead.c);
  * - what all such variables of the process keep, beyond a chunk each, has one bound: the number of bytes that netCDF's
- *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than a quarter of the
- *   memory, beyond 6 MiB, that the process had taken when it first read from the file. Where it is reached, variables
- *   of the same file that were not used lately give up theirs first. Those of others do not, because other threads may
- *   use them.
+ *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than two fifths of the
+ *   memory, beyond 5 MiB, that the process has taken without what is kept. Where it is reached, variables of the same
+ *   file that were not used lately give up theirs first. Those of others do not, because other threads may use them.
  *
- * Two numbers are shared by all files, and changed as atomics: the bytes kept, and the time. What else must be known of
- * a variable is in a list of its file. The list hangs on the file's map: a copy of the map's table of functions stands
- * in front of it, with another close, which gives back what the file kept. */
+ * Three numbers are shared by all files, and changed as atomics: the bytes kept, the most that they have been, and the
+ * time. What else must be known of a variable is in a list of its file. The list hangs on the file's map: a copy of the
+ * map's table of functions stands in front of it, with another close, which gives back what the file kept. */
 #include "adapter.h"
 
 #ifdef _MSC_VER
@@ -30,12 +30,15 @@
 
 #if NETCDF_CACHE_COUNTS
 
-/* A process that does nothing has LIBRARIES bytes. */
-enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 6 << 20, SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
+/* Of a process's memory, LIBRARIES bytes do not count. */
+enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 5 << 20, SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
 
 static size_t kept_by_all, time_of_all;
+#ifndef _WIN32
+static size_t most_kept;
+#endif
 
-/* Adds to one of them, which is all that is ever done to it, and gives the sum. */
+/* Adds to one of the first two, which is all that is ever done to them, and gives the sum. */
 static size_t add(size_t* shared, size_t number)
 {
 #ifdef _MSC_VER
@@ -58,7 +61,9 @@ typedef struct Variable {
     size_t time;   /* when a chunk came last */
     size_t unused; /* bytes given up in a row that were not used again */
     int keeps_all;
+    size_t read, read_before; /* which reads of the file were its last two */
     Shelf shelf;
+    Ahead ahead;
     Seen seen[SEEN];
 } Variable;
 
@@ -66,7 +71,9 @@ typedef struct File {
     struct NCZMAP_API api; /* first: the map holds its address */
     struct NCZMAP_API* original;
     size_t bound;
-    size_t threads; /* that may decode */
+    int follows_process; /* the bound does: it is found anew before it is used */
+    size_t threads;      /* that may decode */
+    size_t reads;        /* of it so far */
     Variable* variables[LISTS];
 } File;
 
@@ -105,6 +112,20 @@ static size_t size_of(const Variable* variable)
            (shelf->length == 0 ? 0 : shelf->length * nczadapter_book_size(shelf));
 }
 
+/* Notes how much was kept at once. */
+static void note_most(size_t kept)
+{
+#ifndef _WIN32
+    size_t most = __atomic_load_n(&most_kept, __ATOMIC_RELAXED);
+
+    while (kept > most &&
+           !__atomic_compare_exchange_n(&most_kept, &most, kept, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+#else
+    (void)kept;
+#endif
+}
+
 /* Counts anew what a variable keeps. A flush may have changed it, or somebody has set its size. */
 static void count(Variable* variable)
 {
@@ -115,7 +136,10 @@ static void count(Variable* variable)
 
     if (variable->var->chunkcache.size == DEFAULT_CHUNK_CACHE_SIZE && number_of(variable) > 1 && size > one)
         kept = size - one;
-    (void)add(&kept_by_all, kept - variable->kept);
+    kept += variable->ahead.used;
+    if (kept == variable->kept)
+        return;
+    note_most(add(&kept_by_all, kept - variable->kept));
     variable->kept = kept;
 }
 
@@ -130,6 +154,7 @@ static int close_map(NCZMAP* map, int deleteit)
             next = variable->next;
             (void)add(&kept_by_all, 0 - variable->kept);
             nczadapter_shelf_empty(&variable->shelf);
+            nczadapter_ahead_drop(&variable->ahead);
             free(variable);
         }
     }
@@ -153,29 +178,27 @@ static size_t setting(const char* key, size_t usual)
     return usual;
 }
 
-/* What may be kept where netCDF's rc file says nothing. What is written stays, or it would be stored at each turn. What
- * is only read stays as far as it does not make a small process a large one. */
-static size_t usual_bound(int only_reads)
+/* Finds anew what may be kept where netCDF's rc file says nothing. What is written stays, or it would be stored at each
+ * turn. What is only read stays as far as it does not make a small process a large one. */
+static void find_bound(File* file)
 {
-    size_t bound = USUAL_BOUND;
 #ifndef _WIN32
     struct rusage usage;
+    size_t taken, kept = __atomic_load_n(&most_kept, __ATOMIC_RELAXED);
 
-    if (only_reads && getrusage(RUSAGE_SELF, &usage) == 0) {
+    if (!file->follows_process || getrusage(RUSAGE_SELF, &usage) != 0)
+        return;
 #ifdef __APPLE__
-        const size_t taken = (size_t)usage.ru_maxrss;
+    taken = (size_t)usage.ru_maxrss;
 #else
-        const size_t taken = (size_t)usage.ru_maxrss * 1024;
+    taken = (size_t)usage.ru_maxrss * 1024;
 #endif
-        if (taken < LIBRARIES)
-            bound = 0;
-        else if ((taken - LIBRARIES) / 4 < bound)
-            bound = (taken - LIBRARIES) / 4;
-    }
+    kept += LIBRARIES;
+    taken = taken > kept ? (taken - kept) / 5 * 2 : 0;
+    file->bound = taken < USUAL_BOUND ? taken : USUAL_BOUND;
 #else
-    (void)only_reads;
+    (void)file;
 #endif
-    return bound;
 }
 
 /* What is known of a file; NULL without memory. */
@@ -191,7 +214,11 @@ static File* file_of(const NC_FILE_INFO_T* nc_file)
     file->api = *map->api;
     file->api.close = close_map;
     file->original = map->api;
-    file->bound = setting("NCZCHUNK.CACHE_SIZE", usual_bound(nc_file->no_write));
+    file->bound = setting("NCZCHUNK.CACHE_SIZE", SIZE_MAX);
+    if (file->bound == SIZE_MAX) {
+        file->bound = USUAL_BOUND;
+        file->follows_process = nc_file->no_write;
+    }
     if (setting("NCZCHUNK.DECODE", 0) != 0) {
         file->threads = setting("NCZCHUNK.THREADS", 1);
         file->threads = file->threads < 1 ? 1 : file->threads > MOST_THREADS ? MOST_THREADS : file->threads;
@@ -280,6 +307,16 @@ static int give_up(const File* file, Variable* variable, NCZCacheEntry* entry, B
     return stat;
 }
 
+/* Gives up what another variable read ahead, or the chunk that it used last. */
+static int give_up_last(const File* file, Variable* other)
+{
+    if (other->ahead.used == 0)
+        return give_up(file, other, ncxcachelast(cache_of(other)->xcache), other->shelf.oldest);
+    nczadapter_ahead_drop(&other->ahead);
+    count(other);
+    return NC_NOERR;
+}
+
 /* Gives up a chunk of the variable of a transfer: first one of those that are of no use to it, which are on the shelf
  * if it writes, and take more in the cache if it only reads. done tells that there was one. */
 static int give_up_own(const File* file, Variable* variable, const Transfer* transfer, int* done)
@@ -310,6 +347,76 @@ static Variable* least_recent(const File* file)
     return found;
 }
 
+void nczadapter_count(const Transfer* transfer)
+{
+    File* file = file_of(transfer->file);
+    Variable* variable = file == NULL ? NULL : variable_of(file, transfer->var);
+
+    if (variable != NULL)
+        count(variable);
+}
+
+Ahead* nczadapter_ahead(NC_FILE_INFO_T* file, NC_VAR_INFO_T* var)
+{
+    File* known;
+    Variable* variable;
+
+    if (!file->no_write || var->type_info->hdr.id >= NC_STRING || (known = file_of(file)) == NULL ||
+        (variable = variable_of(known, var)) == NULL)
+        return NULL;
+    if (var->chunkcache.size != DEFAULT_CHUNK_CACHE_SIZE) {
+        nczadapter_ahead_drop(&variable->ahead);
+        count(variable);
+        return NULL;
+    }
+    variable->read_before = variable->read;
+    variable->read = ++known->reads;
+    variable->time = add(&time_of_all, 0);
+    return &variable->ahead;
+}
+
+/* What may be kept for a variable, as long as others keep what they do. */
+static size_t room_for(const File* file, const Variable* variable)
+{
+    const size_t others = add(&kept_by_all, 0) - variable->kept;
+
+    return file->bound > others ? file->bound - others : 0;
+}
+
+/* Variables that are read in turn have equal shares. Others give up what they keep. */
+size_t nczadapter_room_ahead(const Transfer* transfer, const Box* box, size_t wanted)
+{
+    File* file = file_of(transfer->file);
+    Variable *variable = file == NULL ? NULL : variable_of(file, transfer->var), *other;
+    const size_t* lens = transfer->var->chunksizes;
+    size_t room, share = 0;
+    int touches_several = 0;
+
+    if (variable == NULL)
+        return 0;
+    find_bound(file);
+    room = file->bound / size_of_next(transfer);
+    for (size_t d = 0; d < box->rank; d++) {
+        const size64_t chunks = (box->start[d] + box->len[d] - 1) / lens[d] - box->start[d] / lens[d] + 1;
+
+        touches_several |= chunks > 1;
+        room /= (size_t)chunks;
+    }
+    if (!touches_several || room > 0)
+        return 0;
+    for (size_t i = 0; i < LISTS; i++)
+        for (other = file->variables[i]; other != NULL; other = other->next)
+            share += other->read > variable->read_before;
+    share = file->bound / share; /* by itself it is one of them */
+    wanted = wanted < share ? wanted : share;
+    while ((room = room_for(file, variable)) < wanted) {
+        other = least_recent(file);
+        if (other == NULL || other->read >= variable->read_before || give_up_last(file, other) != NC_NOERR)
+            break;
+    }
+    return room < wanted ? room : wanted;
+}
+
 int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
 {
     const size_t size = size_of_next(transfer);
@@ -326,6 +433,7 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
         return NC_NOERR;
     }
     count(variable);
+    find_bound(file);
     now = add(&time_of_all, size);
     if (comes_back(file, variable, hashkey, now, size) ||
         (!transfer->reading && !transfer->replaces && !transfer->spans_chunks)) {
@@ -342,12 +450,12 @@ int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashkey)
     /* One chunk of the variable needs no room: with another, what it has already counts. */
     done = 1;
     while (done && number_of(variable) > 0 &&
-           add(&kept_by_all, 0) - variable->kept + size_of(variable) > file->bound) {
-        other = least_recent(file);
+           size_of(variable) + variable->ahead.used > room_for(file, variable)) {
+        other = variable->ahead.used > 0 ? NULL : least_recent(file);
         if (other == NULL || other == variable)
             stat = give_up_own(file, variable, transfer, &done);
         else
-            stat = give_up(file, other, ncxcachelast(cache_of(other)->xcache), other->shelf.oldest);
+            stat = give_up_last(file, other);
         if (stat != NC_NOERR)
             return stat;
     }

@@ -34,7 +34,21 @@ static int lend(void* user, nczchunk_borrowed_chunk* loan)
     } else if ((stat = nczadapter_fetch(transfer, indices_of(loan), &entry)) == NC_NOERR) {
         give(transfer, loan, entry);
     }
+#if NETCDF_CACHE_COUNTS
+    if (stat == NC_NOERR && transfer->ahead != NULL)
+        nczadapter_ahead_take(transfer, indices_of(loan), loan->data);
+#endif
     return stat;
+}
+
+/* Lends what was read ahead, as the one chunk of a variable. */
+static int lend_ahead(void* user, nczchunk_borrowed_chunk* loan)
+{
+    const Ahead* ahead = ((const Transfer*)user)->ahead;
+
+    loan->data = ahead->data;
+    loan->nbytes = ahead->size;
+    return NC_NOERR;
 }
 
 /* Lends a chunk to be changed. One that is to be replaced is not read. */
@@ -196,6 +210,20 @@ static int touches_several(const NC_VAR_INFO_T* var, size_t rank, const size64_t
     return 0;
 }
 
+/* Reads what lies in what was read ahead. */
+static int read_ahead(Transfer* transfer, size_t typesize, const size64_t* start, const size64_t* count,
+                      const size64_t* stride, void* memory)
+{
+    const nczchunk_zero_copy_callbacks chunks = {.struct_size = sizeof chunks, .user = transfer, .lend = lend_ahead};
+    const Box* box = &transfer->ahead->box;
+    size64_t inside[AHEAD_RANK];
+
+    for (size_t d = 0; d < box->rank; d++)
+        inside[d] = start[d] - box->start[d];
+    return run(transfer, &chunks, box->rank, (const size_t*)box->len, (const size_t*)box->len, typesize, inside, count,
+               stride, memory);
+}
+
 /* Adds text to a line unless it would be longer than there is room; tells where the line ends. */
 static size_t add(char* line, size_t room, size_t end, const char* text, size_t len)
 {
@@ -269,13 +297,16 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     for (size_t d = 0; d < rank; d++)
         if (count[d] == 0)
             return NC_NOERR; /* also where the start is beyond an unlimited dimension's length */
+    if (reading)
+        trace(var, rank, count, stride);
+#if NETCDF_CACHE_COUNTS
+    if (reading && nczadapter_ahead_begin(&transfer, rank, start, count, stride))
+        return read_ahead(&transfer, typesize, start, count, stride, memory);
+#endif
     if (rank > USUAL_RANK && (dimlens = malloc(rank * sizeof *dimlens)) == NULL)
         return NC_ENOMEM;
     for (size_t d = 0; d < rank; d++)
         dimlens[d] = var->dim[d]->len;
-
-    if (reading)
-        trace(var, rank, count, stride);
     transfer.spans_chunks = spans_chunks(var, rank, count, stride);
 #if NETCDF_CACHE_COUNTS
     if (FILTERED(transfer.cache) && var->type_info->hdr.id < NC_STRING)
@@ -293,6 +324,10 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     }
     stat = run(&transfer, &chunks, rank, dimlens, var->chunksizes, typesize, start, count, stride, memory);
     nczadapter_free_decoder(transfer.decoder);
+#if NETCDF_CACHE_COUNTS
+    if (transfer.ahead != NULL)
+        nczadapter_ahead_end(&transfer, stat);
+#endif
     if (dimlens != some_dimlens)
         free(dimlens);
     return stat;

@@ -286,6 +286,128 @@ static void small_chunks_bound(void)
     OK(nc_close(ncid));
 }
 
+/* --- What comes next is read ahead, where chunks cannot be kept */
+
+enum { SIDE = 48, BLOCK = 16 };
+
+static int (*cube)[SIDE][SIDE][SIDE]; /* of each of two variables */
+
+/* Cubes of two variables, the second in the other byte order and filtered. */
+static int create_cubes(void)
+{
+    const size_t len[3] = {SIDE, SIDE, SIDE}, chunk[3] = {BLOCK, BLOCK, BLOCK};
+    int ncid = create_file(url, NC_INT, 3, len, chunk), dims[3] = {0, 1, 2};
+
+    cube = malloc(2 * sizeof *cube);
+    EXPECT(cube != NULL);
+    for (int v = 0; v < 2; v++)
+        for (int i = 0; i < SIDE * SIDE * SIDE; i++)
+            (&cube[v][0][0][0])[i] = (v + 1) * i;
+    OK(nc_def_var(ncid, "w", NC_INT, 3, dims, &(int){0}));
+    OK(nc_def_var_chunking(ncid, 1, NC_CHUNKED, chunk));
+    OK(nc_def_var_endian(ncid, 1, NC_ENDIAN_BIG));
+    OK(nc_def_var_deflate(ncid, 1, 1, 1, 1));
+    for (int v = 0; v < 2; v++)
+        OK(nc_put_var_int(ncid, v, &cube[v][0][0][0]));
+    return reopen(ncid, NC_NOWRITE);
+}
+
+static void read_box(int ncid, int v, const size_t start[3], const size_t count[3], const ptrdiff_t stride[3])
+{
+    static int found[SIDE * SIDE * SIDE];
+    size_t i = 0;
+
+    memset(found, -1, sizeof found);
+    OK(nc_get_vars_int(ncid, v, start, count, stride, found));
+    for (size_t z = 0; z < count[0]; z++)
+        for (size_t y = 0; y < count[1]; y++)
+            for (size_t x = 0; x < count[2]; x++)
+                EXPECT(found[i++] == cube[v][start[0] + z * (size_t)stride[0]][start[1] + y * (size_t)stride[1]]
+                                         [start[2] + x * (size_t)stride[2]]);
+    EXPECT(i == SIDE * SIDE * SIDE || found[i] == -1);
+}
+
+/* Reads through a cube along a dimension, count elements at once, and tells how many times all is read from the
+ * files. */
+static double read_along(int ncid, int v, size_t along, size_t count, size_t step, ptrdiff_t stride)
+{
+    const size_t bytes = bytes_read();
+    size_t starts[3] = {1, 2, 3}, counts[3] = {20, 21, 19};
+    const ptrdiff_t strides[3] = {along == 0 ? 1 : stride, along == 1 ? 1 : stride, along == 2 ? 1 : stride};
+
+    counts[along] = count;
+    for (starts[along] = 0; starts[along] + count <= SIDE; starts[along] += step)
+        read_box(ncid, v, starts, counts, strides);
+    return (double)(bytes_read() - bytes) / sizeof *cube;
+}
+
+static void read_ahead(int ncid)
+{
+    size_t random = 7;
+
+    for (size_t d = 0; d < 3; d++) {
+        /* Without that each of 48 steps reads four chunks at least, which is 7 times all. */
+        EXPECT(read_along(ncid, 0, d, 1, 1, 1) < 0.6);
+        EXPECT(read_along(ncid, 0, d, 1, 1, 2) < 3.4);
+        EXPECT(read_along(ncid, 0, d, 2, 1, 1) < 0.9); /* overlapping */
+        EXPECT(read_along(ncid, 0, d, 1, 3, 1) < 0.6); /* with gaps */
+        (void)read_along(ncid, 1, d, 1, 1, 1);
+        (void)read_along(ncid, 1, d, 5, 5, 2);
+    }
+    /* Two in turn, and what goes backwards, and elsewhere, and beyond the end. */
+    for (size_t t = 0; t < SIDE; t++)
+        for (int v = 0; v < 2; v++)
+            read_box(ncid, v, (size_t[]){t, 0, 0}, (size_t[]){1, 40, 40}, (ptrdiff_t[]){1, 1, 1});
+    for (size_t t = SIDE; t-- > 0;)
+        read_box(ncid, 1, (size_t[]){t, 0, 0}, (size_t[]){1, 40, 40}, (ptrdiff_t[]){1, 1, 1});
+    for (size_t i = 0; i < 500; i++) {
+        size_t start[3], count[3];
+        ptrdiff_t stride[3];
+        int found;
+
+        for (int d = 0; d < 3; d++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            start[d] = (random >> 33) % SIDE;
+            count[d] = 1 + (random >> 40) % (SIDE - start[d]);
+            stride[d] = 1 + (ptrdiff_t)((random >> 50) % (count[d] == 1 ? 9 : (SIDE - 1 - start[d]) / (count[d] - 1)));
+        }
+        for (int times = 0; times < 3; times++) {
+            const size_t d = random >> 60 & 1;
+
+            read_box(ncid, (int)(i % 2), start, count, stride);
+            if (start[d] + 1 + (count[d] - 1) * (size_t)stride[d] >= SIDE) {
+                start[d]++;
+                EXPECT(nc_get_vars_int(ncid, 0, start, count, stride, &found) == NC_EEDGE ||
+                       start[d] == SIDE);
+                break;
+            }
+            start[d]++;
+        }
+    }
+    /* A size that is set takes the place of all that. */
+    OK(nc_set_var_chunk_cache(ncid, 0, 1000000, 100, 0.5f));
+    for (size_t d = 0; d < 3; d++)
+        (void)read_along(ncid, 0, d, 1, 1, 1);
+    EXPECT(read_along(ncid, 0, 0, 1, 1, 1) < 0.1);
+}
+
+static void reading_ahead(void)
+{
+    int ncid;
+
+    if (is_492())
+        return;
+    set_bound("40000"); /* less than the chunks of a map, and more than what is read of them */
+    ncid = create_cubes();
+    read_ahead(ncid);
+    OK(nc_rc_set("NCZCHUNK.DECODE", "1"));
+    OK(nc_rc_set("NCZCHUNK.THREADS", "3"));
+    ncid = reopen(ncid, NC_NOWRITE);
+    read_ahead(ncid);
+    OK(nc_close(ncid));
+    free(cube);
+}
+
 /* --- Whole chunks, so large that they pass by a cache of the default size, between what is in it */
 
 static void pass_by(int is_filtered)
@@ -1133,6 +1255,7 @@ static const struct {
 } cases[] = {
     {"small-caches", small_caches}, {"bound", bound}, {"bound-given-back", bound_given_back},
     {"bound-from-rc", bound_from_rc}, {"small-chunks", small_chunks}, {"small-chunks-bound", small_chunks_bound},
+    {"reading-ahead", reading_ahead},
     {"passing-by", passing_by}, {"passing-by-filtered", passing_by_filtered},
     {"null-strings", null_strings}, {"scalars", scalars}, {"many-dimensions", many_dimensions}, {"growing", growing},
     {"unwritable", unwritable_plain}, {"unwritable-filtered", unwritable_filtered},

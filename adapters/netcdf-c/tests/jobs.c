@@ -192,6 +192,19 @@ static void random_series(void)
     OK(nc_close(ncid));
 }
 
+static void series_on_a_line(void)
+{
+    float *data = memory(size->len[0]);
+    int ncid = open_file("cube");
+
+    for (size_t x = 0; x < size->series; x++) {
+        OK(nc_get_vara_float(ncid, 0, (size_t[]){0, 30, x}, (size_t[]){size->len[0], 1, 1}, data));
+        add_up(data, size->len[0]);
+    }
+    free(data);
+    OK(nc_close(ncid));
+}
+
 static void box_a_step(void)
 {
     float box[100];
@@ -276,6 +289,7 @@ static const struct {
     {"whole array", whole_array},
     {"mean by slabs of 10 steps", mean_by_slabs},
     {"time series at random points", random_series},
+    {"time series at the points of a line", series_on_a_line},
     {"a box of 10 x 10, each step", box_a_step},
     {"an element each step, then maps: 1 variable", one_variable},
     {"the same: 20 variables", variables_20},

@@ -113,3 +113,40 @@ check_autotools() {
     grep -q 'zwalk' "$netcdf/said" && ! grep -q 'ncz_transfer' "$netcdf/said" ||
         die "autotools: NCZarr's own code is not there"
 }
+
+# check_tree TREE: netCDF-C's whole source, of a release or of its main, with the series: built with CMake and with
+# autotools, the option on, it passes netCDF-C's own tests of NCZarr and those of the series.
+check_tree() {
+    local tree=$netcdf/tree version patch
+    version=$(sed -n 's/^AC_INIT(\[netCDF\],\[\([^]]*\)\],.*/\1/p' "$1/configure.ac")
+    say "netCDF-C $version, the tree in $1, with the series of patches"
+    rm -rf "$tree" "$tree-cmake" "$tree-autotools"
+    cp -r "$1" "$tree"
+    quietly python3 "$adapter/series.py" "$tree" "$netcdf/series-tree"
+    for patch in "$netcdf"/series-tree/*.patch; do
+        quietly patch -d "$tree" -p1 --fuzz=0 -i "$patch"
+    done
+    say "CMake"
+    quietly cmake -G Ninja -S "$tree" -B "$tree-cmake" -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 \
+        -DNETCDF_ENABLE_NCZCHUNK=ON -DCMAKE_PREFIX_PATH="$netcdf/nczchunk" -DNETCDF_ENABLE_DAP=OFF \
+        -DNETCDF_ENABLE_BYTERANGE=OFF -DNETCDF_ENABLE_S3=OFF -DNETCDF_ENABLE_LIBXML2=OFF -DNETCDF_ENABLE_EXAMPLES=OFF
+    quietly cmake --build "$tree-cmake" --parallel "$jobs" --target {nczarr_test,ncdump,ncgen,plugins}/all
+    nm -D "$(libdir tree-cmake)/libnetcdf.so" | grep ' U nczchunk_read_vars' >/dev/null || die "nczchunk is not used"
+    quietly env CTEST_OUTPUT_ON_FAILURE=1 ctest --test-dir "$tree-cmake/nczarr_test" --no-tests=error
+    sed -n 's/^\(100% tests passed.*\)/\1/p' "$netcdf/last.log"
+    say "configure"
+    (cd "$tree" && quietly autoreconf -fi)
+    mkdir -p "$tree-autotools"
+    export PKG_CONFIG_PATH=$netcdf/nczchunk/lib/pkgconfig LD_LIBRARY_PATH=$netcdf/nczchunk/lib
+    (cd "$tree-autotools" && quietly env CFLAGS=-O1 CPPFLAGS="$(hdf5_flags --cflags-only-I)" \
+        LDFLAGS="$(hdf5_flags --libs-only-L)" "$tree/configure" --enable-nczchunk --disable-dap --disable-byterange \
+        --disable-libxml2 --disable-static &&
+        quietly make -j "$jobs" && quietly make -C plugins check && quietly make -C nczarr_test check)
+    sed -n 's/^# \(TOTAL\|PASS\|SKIP\|XFAIL\|FAIL\|ERROR\): /&/p' "$netcdf/last.log"
+    nm -D "$(libdir tree-autotools)/libnetcdf.so" | grep ' U nczchunk_read_vars' >/dev/null ||
+        die "autotools: nczchunk is not used"
+    unset PKG_CONFIG_PATH LD_LIBRARY_PATH
+}
+
+# Where HDF5 is, for configure: Debian has it in a directory of its own.
+hdf5_flags() { pkg-config "$1" hdf5 2>/dev/null || true; }
