@@ -240,7 +240,7 @@ def table(results, limits):
                 if not found:
                     continue
                 time = found["failed"] or f"{found['seconds']:.1f} s"
-                holds = "yes" if found["peak"] <= memory << 20 and not found["failed"] else "no"
+                holds = "no" if found["peak"] > memory << 20 else "until then" if found["failed"] else "yes"
                 lines.append(f"| {direction} | {memory} MiB | {name} | {time[:70]} | {found['cpu']:.1f} s | "
                              f"{found['peak'] / (1 << 20):.0f} MiB | {found['moved'] / 1e9:.1f} GB | {holds} |")
     return lines
