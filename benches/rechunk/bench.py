@@ -1,15 +1,20 @@
 """Rechunks one array with each tool, and measures each from outside: time, peak memory beyond that of the same tool
 with a tiny array, and the bytes that it reads and writes.
 
-    bench.py NCZCHUNK DIRECTORY OUTPUT [--steps N] [--memory MIB...] [--seconds N]
+    bench.py NCZCHUNK DIRECTORY [--steps N] [--memory MIB...] [--tools TOOL...] [--directions DIRECTION...]
+             [--seconds N] [--newer PYTHON] [--page docs/rechunking.md]
 
-NCZCHUNK is the program. Each tool runs in a process of its own, which is run by `bench.py --run TOOL ...`. What a tool
-cannot do in a few minutes, or at all, is noted in the table.
+NCZCHUNK is the program. Each tool runs in a process of its own, which is run by `bench.py --run TOOL ...`; PYTHON runs
+those that need Zarr 3 or later. What a tool cannot do in so many seconds, or at all, is noted in the table. DIRECTORY
+keeps the arrays and the results, so that tools can be measured one by one; the page gets the table of all results.
 """
 
 import argparse
+import datetime
+import json
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -18,6 +23,11 @@ import time
 LATITUDES, LONGITUDES = 721, 1440
 TINY = 2
 MOST_SECONDS = 600
+THREADS = 2
+TOOLS = {"nczchunk": "nczchunk", "rechunkit": "rechunkit", "rechunker": "rechunker, Dask", "cubed": "Cubed",
+         "p2p": "Dask's p2p, xarray", "tensorstore": "TensorStore", "nccopy": "nccopy, deflate"}
+NEWER = {"cubed", "p2p"}
+BEGIN, END = "<!-- written by scripts/bench-rechunk -->", "<!-- end -->"
 
 
 def directions(steps):
@@ -31,8 +41,11 @@ def new_array(path, shape, chunks, dtype):
     import numcodecs
     import zarr
 
-    return zarr.open_array(path, mode="w", shape=shape, chunks=chunks, dtype=dtype,
-                           compressor=numcodecs.Blosc(cname="lz4", clevel=5))
+    how = {"shape": shape, "chunks": chunks, "dtype": dtype}
+    codec = numcodecs.Blosc(cname="lz4", clevel=5)
+    if hasattr(zarr, "create_array"):
+        return zarr.create_array(path, zarr_format=2, compressors=codec, **how)
+    return zarr.open_array(path, mode="w", compressor=codec, **how)
 
 
 def make(path, steps, chunks):
@@ -85,7 +98,42 @@ def run_tensorstore(source, target, chunks, memory):
     write.write(read).result()
 
 
-def command(tool, nczchunk, source, target, chunks, memory):
+def run_cubed(source, target, chunks, memory):
+    import cubed
+    import zarr
+
+    spec = cubed.Spec(work_dir=target + ".temporary", allowed_mem=memory, reserved_mem=0, executor_name="threads",
+                      executor_options={"max_workers": THREADS})
+    read = zarr.open_array(source, mode="r")
+    write = new_array(target, read.shape, chunks, read.dtype)
+    cubed.store([cubed.from_zarr(source, spec=spec).rechunk(chunks)], [write])
+    shutil.rmtree(target + ".temporary", ignore_errors=True)
+
+
+def run_p2p(source, target, chunks, memory):
+    import dask.array
+    import distributed
+    import psutil
+    import xarray
+    import zarr
+
+    # The limit of a worker counts what its process has already.
+    limit = memory + psutil.Process().memory_info().rss
+    with dask.config.set({"distributed.p2p.storage.buffer": memory // 4, "distributed.p2p.comm.buffer": memory // 4,
+                          # Else a worker whose limit is small waits forever.
+                          "distributed.worker.memory.pause": False, "distributed.worker.memory.terminate": False,
+                          "array.rechunk.method": "p2p", "temporary-directory": target + ".temporary"}), \
+            distributed.LocalCluster(n_workers=1, threads_per_worker=THREADS, processes=False,
+                                     dashboard_address=":0", memory_limit=limit) as cluster, \
+            distributed.Client(cluster):
+        read = zarr.open_array(source, mode="r")
+        write = new_array(target, read.shape, chunks, read.dtype)
+        sst = xarray.DataArray(dask.array.from_zarr(source), dims=("time", "lat", "lon"))
+        dask.array.store(sst.chunk(dict(zip(sst.dims, chunks))).data, write, lock=False)
+    shutil.rmtree(target + ".temporary", ignore_errors=True)
+
+
+def command(tool, nczchunk, source, target, chunks, memory, newer):
     """What rechunks the array."""
     lengths = ",".join(map(str, chunks))
     if tool == "nczchunk":
@@ -94,31 +142,34 @@ def command(tool, nczchunk, source, target, chunks, memory):
     if tool == "nccopy":
         dims = ",".join(f"{name}/{length}" for name, length in zip(("time", "lat", "lon"), chunks))
         return ["nccopy", "-d", "1", "-c", dims, "-h", str(memory), "-m", str(memory // 4), source + ".nc", target]
-    return [sys.executable, __file__, "--run", tool, source, target, lengths, str(memory)]
+    return [newer if tool in NEWER else sys.executable, __file__, "--run", tool, source, target, lengths, str(memory)]
 
 
 def measure(arguments, most_seconds=MOST_SECONDS):
-    """Runs a program: the seconds, the peak of its memory, the bytes that it read and wrote, and why it failed."""
+    """Runs a program: the seconds by the clock and of the processors, the peak of its memory, the bytes that it read
+    and wrote, and why it failed."""
     begun = time.monotonic()
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    peak = moved = 0
+    peak = moved = cpu = 0
+    ticks = os.sysconf("SC_CLK_TCK")
+    failed = None
     while process.poll() is None:
         try:
-            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-            peak = max(peak, int(status.split("VmHWM:")[1].split()[0]) << 10)
-            io = dict(line.split(": ") for line in
-                      pathlib.Path(f"/proc/{process.pid}/io").read_text().splitlines())
+            of = pathlib.Path(f"/proc/{process.pid}")
+            peak = max(peak, int((of / "status").read_text().split("VmHWM:")[1].split()[0]) << 10)
+            io = dict(line.split(": ") for line in (of / "io").read_text().splitlines())
             moved = max(moved, int(io["rchar"]) + int(io["wchar"]))
+            cpu = max(cpu, sum(map(int, (of / "stat").read_text().rsplit(")", 1)[1].split()[11:13])) / ticks)
         except (OSError, IndexError, ValueError):
             pass
-        if time.monotonic() - begun > most_seconds:
+        if not failed and time.monotonic() - begun > most_seconds:
             process.kill()
-            process.wait()
-            return None, peak, moved, f"more than {most_seconds} s"
+            failed = f"more than {most_seconds} s"
         time.sleep(0.002)
     error = process.stderr.read().strip().splitlines()
-    failed = None if process.returncode == 0 else (error[-1] if error else f"status {process.returncode}")
-    return time.monotonic() - begun, peak, moved, failed
+    if not failed and process.returncode:
+        failed = error[-1] if error else f"status {process.returncode}"
+    return time.monotonic() - begun, cpu, peak, moved, failed
 
 
 def same(source, target):
@@ -154,48 +205,85 @@ def remove(path):
     pathlib.Path(path).unlink(missing_ok=True)
 
 
+def measured(tool, given, arrays, new, memory):
+    """What a tool takes: a row of the results."""
+    source, tiny = arrays
+    target = str(given.directory / "target")
+
+    def run(source, chunks, seconds):
+        for path in (target, target + ".temporary"):
+            remove(path)
+        return measure(command(tool, given.nczchunk, source, target, chunks, memory << 20, given.newer), seconds)
+
+    if tool == "nczchunk":
+        # All that it takes counts.
+        base = measure([given.nczchunk, "--version"])[2]
+    else:
+        of_tiny = tuple(min(a, b) for a, b in zip(new, (TINY, LATITUDES, LONGITUDES)))
+        base = run(tiny, of_tiny, given.seconds)[2]
+    seconds, cpu, peak, moved, failed = run(source, new, given.seconds)
+    if not failed and not same(source, target):
+        failed = "wrong elements"
+    for path in (target, target + ".temporary"):
+        remove(path)
+    return {"seconds": seconds, "cpu": cpu, "peak": max(0, peak - base), "moved": moved, "failed": failed}
+
+
+def table(results, limits):
+    """The lines of a table of all results."""
+    lines = ["| array | limit | tool | time | CPU | peak memory | read and written | within the limit |",
+             "|---|---:|---|---:|---:|---:|---:|---|"]
+    for direction in directions(1):
+        for memory in limits:
+            for tool, name in TOOLS.items():
+                found = results.get(f"{direction}, {memory}, {tool}")
+                if not found:
+                    continue
+                time = found["failed"] or f"{found['seconds']:.1f} s"
+                holds = "no" if found["peak"] > memory << 20 else "until then" if found["failed"] else "yes"
+                lines.append(f"| {direction} | {memory} MiB | {name} | {time[:70]} | {found['cpu']:.1f} s | "
+                             f"{found['peak'] / (1 << 20):.0f} MiB | {found['moved'] / 1e9:.1f} GB | {holds} |")
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("nczchunk")
     parser.add_argument("directory", type=pathlib.Path)
-    parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=365)
-    parser.add_argument("--memory", type=int, nargs="+", default=[64, 256, 1024])
-    parser.add_argument("--tools", nargs="+", default=["nczchunk", "rechunkit", "rechunker", "tensorstore", "nccopy"])
+    parser.add_argument("--memory", type=int, nargs="*", default=[64, 256, 1024])
+    parser.add_argument("--tools", nargs="*", default=list(TOOLS))
+    parser.add_argument("--directions", nargs="+", default=list(directions(1)))
     parser.add_argument("--seconds", type=int, default=MOST_SECONDS)
+    parser.add_argument("--newer", default=sys.executable)
+    parser.add_argument("--page", type=pathlib.Path)
     given = parser.parse_args()
     given.directory.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for direction, (old, new) in directions(given.steps).items():
-        source, tiny = str(given.directory / "source"), str(given.directory / "tiny")
-        target = str(given.directory / "target")
-        make(source, given.steps, old)
-        make(tiny, TINY, (min(old[0], TINY), *old[1:]))
-        for path in (source, tiny):
-            to_netcdf(path)
-        of_tiny = tuple(min(a, b) for a, b in zip(new, (TINY, LATITUDES, LONGITUDES)))
+    kept = given.directory / "results.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    for direction in given.directions:
+        old, new = directions(given.steps)[direction]
+        arrays = []
+        for steps in (given.steps, TINY):
+            path = given.directory / f"{direction.replace(' ', '-')}-{steps}"
+            if not path.exists():
+                make(str(path) + ".part", steps, (min(old[0], steps), *old[1:]))
+                pathlib.Path(str(path) + ".part").rename(path)
+            if not os.path.exists(f"{path}.nc"):
+                to_netcdf(str(path))
+            arrays.append(str(path))
         for memory in given.memory:
             for tool in given.tools:
-                remove(target)
-                _, base, _, _ = measure(command(tool, given.nczchunk, tiny, target, of_tiny, memory << 20))
-                if tool == "nczchunk":
-                    # All that it takes counts.
-                    _, base, _, _ = measure([given.nczchunk, "--version"])
-                remove(target)
-                seconds, peak, moved, failed = measure(
-                    command(tool, given.nczchunk, source, target, new, memory << 20), given.seconds)
-                if not failed and not same(source, target):
-                    failed = "wrong elements"
-                taken = max(0, peak - base) / (1 << 20)
-                result = failed[:70] if failed else f"{seconds:.1f} s"
-                rows.append((direction, memory, tool, result, f"{taken:.0f} MiB", f"{moved / 1e9:.1f} GB",
-                             "yes" if taken <= memory and not failed else "no"))
-                print(*rows[-1], sep=" | ", flush=True)
-                remove(target)
-    head = ("array", "limit, MiB", "tool", "time", "peak memory", "read and written", "within the limit")
-    lines = ["| " + " | ".join(head) + " |", "|---|---:|---|---:|---:|---:|---|"]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    given.output.write_text("\n".join(lines) + "\n")
+                results[f"{direction}, {memory}, {tool}"] = measured(tool, given, arrays, new, memory)
+                print(*table({key: value for key, value in results.items() if key == f"{direction}, {memory}, {tool}"},
+                             [memory])[2:], flush=True)
+                kept.write_text(json.dumps(results, indent=1))
+    limits = sorted({int(key.split(", ")[1]) for key in results})
+    lines = [BEGIN, *table(results, limits), "",
+             f"{datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores.", END]
+    if given.page:
+        before, rest = given.page.read_text().split(BEGIN)
+        given.page.write_text(before + "\n".join(lines) + rest.split(END)[1])
 
 
 if __name__ == "__main__":

@@ -95,6 +95,22 @@ def test_arrays_are_sent_without_their_elements(stored):
         assert len(pickle.dumps(array)) < 10000
 
 
+def test_graphs_are_sent_without_elements(stored):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    xarray = pytest.importorskip("xarray")
+    with zarr.config.set(OURS):
+        for path, name in ((stored / "chunks", "t"), (stored / "shards", "t")):
+            ours = nczchunk.open(path, name)
+            whole = ours[...]  # the caches are full
+            with xarray.open_dataset(path, engine="nczchunk", chunks={}) as dataset, \
+                    xarray.open_zarr(path, consolidated=False, chunks={}) as by_pipeline:
+                for lazy in (da.from_array(ours, chunks=ours.chunks), dataset["t"].data, by_pipeline["t"].data):
+                    assert np.array_equal(lazy.compute(scheduler="sync"), whole)
+                    graph = cloudpickle.dumps(lazy.mean(0, dtype="f8").__dask_graph__())
+                    assert len(graph) < 500 * lazy.npartitions + 10000 < VALUES.nbytes
+                    assert whole[0, 0].tobytes() not in graph
+
+
 def write_part(kind, path, first, last):
     """Writes rows of a chunk that others write to, too."""
     if kind == "list":
