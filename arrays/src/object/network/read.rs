@@ -155,7 +155,7 @@ impl Source {
         match self.store.get_opts(path, options.clone()).await {
             Ok(result) => self.take(result, 0, room).await.map(Some),
             Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) if failure::is_out_of_range(&error) => self.nothing_there(path, begin).await,
+            Err(error) if failure::is_out_of_range(&error) => self.nothing_there(path, begin, room).await,
             Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(&error)),
             Err(error) if self.is_http && failure::is_unusable(&error) => {
                 self.read_unranged(path, begin, room, options, &error).await
@@ -190,11 +190,24 @@ impl Source {
         }
     }
 
-    /// A read of which the server says that it begins behind the object's end.
-    async fn nothing_there(&self, path: &Path, begin: ByteRange) -> Result<Option<Answer>, Ended> {
-        let Some((answer, _)) = self.head(path).await? else { return Ok(None) };
-        if begin.offset(answer.object_size) == answer.object_size {
+    /// A read of which the server says that it begins behind the object's end, or before its beginning.
+    async fn nothing_there(&self, path: &Path, begin: ByteRange, room: &mut Room) -> Result<Option<Answer>, Ended> {
+        let Some((answer, meta)) = self.head(path).await? else { return Ok(None) };
+        let len = answer.object_size;
+        if begin.offset(len) == len {
             return Ok(Some(answer));
+        }
+        if matches!(begin, ByteRange::BeforeEnd(bytes) if bytes > len) {
+            // It should have sent all that there is.
+            let range = Some(GetRange::Bounded(0..len.min(room.size as u64)));
+            let if_match = meta.e_tag.filter(|_| answer.version.is_some());
+            let options = GetOptions { range, if_match, ..GetOptions::default() };
+            return match self.store.get_opts(path, options).await {
+                Ok(result) => self.take(result, 0, room).await.map(Some),
+                Err(StoreError::NotFound { .. }) => Ok(None),
+                Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(&error)),
+                Err(error) => Err(failure::of_store(&error).into()),
+            };
         }
         let reason = "the server returned no bytes for a range within the object";
         Err(Ended::Broken(ErrorKind::Network(reason).into()))
