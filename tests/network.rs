@@ -448,6 +448,32 @@ fn servers_without_ranges_or_versions_do() {
     }
 }
 
+/// How long a shard is, is not known before it is read. Of one that has less than it might have, no more is sent than
+/// there is, also by a server that refuses a range which is longer than the object.
+#[test]
+fn a_sparse_shard_is_read_at_once() {
+    let _alone = alone();
+    let server = Server::new();
+    let place = Storage::new(Memory::new()).unwrap();
+    let description = Description::new(&[64, 64], ElementType::Int).with_chunk_shape(&[8, 8]).with_codecs(&[]);
+    let array = Array::create_in(&place, "", &description.with_shard_shape(&[32, 32])).unwrap();
+    array.write(&Hyperslab::new(&[0, 0], &[8, 64]), &(1..=512).collect::<Vec<i32>>()).unwrap();
+    publish(&server, &place, "", "sparse.zarr");
+    for refuses in [false, true] {
+        if refuses {
+            server.refuse_long_suffixes();
+        }
+        let array = open(&server, "sparse.zarr").unwrap();
+        server.log();
+        server.sent();
+        let found = array.read::<i32>(&Hyperslab::all()).unwrap();
+        assert!(found[..512].iter().copied().eq(1..=512) && found[512..].iter().all(|value| *value == 0));
+        // Two shards of 4 x 4 chunks with the first 4, and two that are not there.
+        let shard = 4 * 256 + 16 * 16 + 4;
+        assert_eq!((server.log().len(), server.sent()), (if refuses { 2 * 3 + 2 } else { 4 }, 2 * shard));
+    }
+}
+
 #[test]
 fn a_file_is_read_by_ranges() {
     let _alone = alone();

@@ -85,6 +85,7 @@ struct State {
     /// The bytes of objects that were sent.
     sent: AtomicUsize,
     has_no_ranges: AtomicBool,
+    refuses_long_suffixes: AtomicBool,
     has_weak_etags: AtomicBool,
     is_over: AtomicBool,
 }
@@ -167,6 +168,11 @@ impl Server {
 
     pub fn set_latency(&self, latency: Duration) {
         *self.state.latency.lock().unwrap() = latency;
+    }
+
+    /// From now on a range of more bytes from the end than the object has is none.
+    pub fn refuse_long_suffixes(&self) {
+        self.state.refuses_long_suffixes.store(true, SeqCst);
     }
 
     pub fn set_no_ranges(&self) {
@@ -294,7 +300,10 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     }
     let len = bytes.len();
     let range = range.filter(|_| !state.has_no_ranges.load(SeqCst)).map(|(begin, end)| match begin {
-        "" => (len.saturating_sub(end.parse().unwrap()), len),
+        "" => match len.checked_sub(end.parse().unwrap()) {
+            None if state.refuses_long_suffixes.load(SeqCst) => (len, len),
+            begin => (begin.unwrap_or(0), len),
+        },
         begin => (begin.parse().unwrap(), end.parse::<usize>().map_or(len, |end| len.min(end.saturating_add(1)))),
     });
     let (status, mut part) = match range {

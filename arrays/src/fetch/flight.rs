@@ -392,8 +392,8 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         if read.has_chunks() {
             read.memory = std::mem::replace(&mut self.spare, Scratch::EMPTY);
         }
-        read.len = len;
-        let room = read.memory.room(read.len).map(|room| (room.as_mut_ptr().cast(), room.len()));
+        read.len = if is_read { read.reach } else { 0 };
+        let room = read.memory.room(len).map(|room| (room.as_mut_ptr().cast(), room.len()));
         let name = self.locate.name(&read.index);
         match (room, name) {
             (Ok(room), Ok(name)) => self.start_read(Read::Index(read), &name, begin, room),

@@ -111,7 +111,7 @@ pub(super) struct IndexRead {
     /// chunks.
     pub reach: usize,
     pub memory: Scratch,
-    /// How many bytes the memory has: none to learn the object's length, before much is read.
+    /// How many bytes are read: none to learn the object's length, before much is read.
     pub len: usize,
     /// The object's state at the step before.
     pub state: Option<ObjectState>,

@@ -115,7 +115,7 @@ impl Source {
         match self.store.get_opts(path, options.clone()).await {
             Ok(result) => self.take(result, 0, read).await.map(Some),
             Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) if failure::is_out_of_range(&error) => self.nothing_there(path, begin).await,
+            Err(error) if failure::is_out_of_range(&error) => self.nothing_there(path, read).await,
             Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(&error)),
             Err(error) if self.is_http && failure::is_unusable(&error) => {
                 self.read_unranged(path, read, options, &error).await
@@ -147,11 +147,23 @@ impl Source {
         }
     }
 
-    /// A read of which the server says that it begins behind the object's end.
-    async fn nothing_there(&self, path: &Path, begin: ByteRange) -> Result<Option<ObjectState>, Ended> {
+    /// A read of which the server says that it begins behind the object's end, or before its beginning.
+    async fn nothing_there(&self, path: &Path, read: &mut ReadRequest) -> Result<Option<ObjectState>, Ended> {
         let Some(meta) = self.head(path).await? else { return Ok(None) };
-        if begin.offset(meta.size) == meta.size {
+        if read.begin().offset(meta.size) == meta.size {
             return Ok(Some(state(&meta)));
+        }
+        if matches!(read.begin(), ByteRange::BeforeEnd(bytes) if bytes > meta.size) {
+            // It should have sent all that there is.
+            let range = Some(GetRange::Bounded(0..meta.size.min(read.size() as u64)));
+            let if_match = version(&meta).and(meta.e_tag);
+            let options = GetOptions { range, if_match, ..GetOptions::default() };
+            return match self.store.get_opts(path, options).await {
+                Ok(result) => self.take(result, 0, read).await.map(Some),
+                Err(StoreError::NotFound { .. }) => Ok(None),
+                Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(&error)),
+                Err(error) => Err(failure::of_store(&error).into()),
+            };
         }
         let reason = "the server returned no bytes for a range within the object";
         Err(Ended::Broken(ErrorKind::Network(reason).into()))
