@@ -106,7 +106,7 @@ fn measure<T: Copy + Default + PartialEq + From<u8>>() -> Result<()> {
     let points: Vec<[usize; 3]> = (0..POINTS).map(|_| std::array::from_fn(|d| rng.usize(0..DIMLENS[d]))).collect();
     let slab = Hyperslab::points(POINTS, points.as_flattened());
     let (mut out, mut expected) = (vec![0; POINTS * size], vec![T::default(); POINTS]);
-    let mut row = |what: &str, ideal: f64, planned: f64, one: f64, two: f64, num: usize| {
+    let row = |what: &str, ideal: f64, planned: f64, one: f64, two: f64, num: usize| {
         let each = |nanoseconds: f64| nanoseconds / num as f64;
         println!(
             "| {what} of {size} bytes | {:.1} | {:.1} | {:.1} ({:.1}) | {:.1} ({:.1}) |",

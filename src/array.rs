@@ -171,8 +171,9 @@ pub(super) unsafe fn read_texts(
         report_transfer(context, |options, done| {
             let variable = array.variable();
             let check = |len| destination(data.cast(), len).map(|_| ());
-            let read = |slab: &_| strings::read(variable, array.store(), slab, options, done, check);
-            chosen.with(variable, read)?.hand_over(data);
+            let texts =
+                chosen.with(variable, |slab| strings::read(variable, array.store(), slab, options, done, check))?;
+            texts.hand_over(data);
             Ok(())
         })
     }

@@ -55,6 +55,57 @@ fn typed_reads_by_a_closure() -> Result<()> {
 }
 
 #[test]
+fn points_and_lists_of_indices() -> Result<()> {
+    let (variable, asked) = (variable()?, Mutex::new(Vec::new()));
+    let store = ChunkStore::new(|request: &Request<'_>, buffer: &mut Buffer<'_>| {
+        asked.lock().unwrap().push(request.chunk().to_vec());
+        fill(request, buffer)
+    })?;
+    let points = Hyperslab::points(4, &[5, 7, 0, 0, 5, 6, 0, 0]);
+    let expected = [value(5, 7), value(0, 0), value(5, 6), value(0, 0)];
+    assert_eq!(nczchunk::read::<f32>(&variable, &store, &points)?, expected);
+    assert_eq!(std::mem::take(&mut *asked.lock().unwrap()), [[0, 0], [1, 2]]);
+    // Rows 4 and 1, of each every third column.
+    let rows = [Some(&[4, 1][..]), None];
+    let lists = Hyperslab::new(&[0, 1], &[0, 3]).with_stride(&[1, 3]).with_indices(&rows);
+    let of_rows = [value(4, 1), value(4, 4), value(4, 7), value(1, 1), value(1, 4), value(1, 7)];
+    assert_eq!(nczchunk::read::<f32>(&variable, &store, &lists)?, of_rows);
+    assert_eq!(asked.lock().unwrap().len(), 6);
+
+    // By plans that are kept, in parts, and into memory with gaps, backwards.
+    let plan = |slab: &Hyperslab<'_>| Plan::new(&variable, slab, Access::Read);
+    let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
+    for (slab, expected) in [(&points, &expected[..]), (&lists, &of_rows)] {
+        let (kept, prepared) = (plan(slab)?.into_owned()?, Prepared::new(plan(slab)?)?);
+        let mut out = [vec![0; 4 * expected.len()], vec![0; 4 * expected.len()]];
+        for i in (0..kept.num_chunks()).rev() {
+            kept.read_chunks(&store, i..i + 1, &mut out[0], Options::default())?;
+            prepared.read_chunks(&store, i..i + 1, &mut out[1], Options::default().with_threads(2))?;
+        }
+        assert!(out.iter().all(|out| *out == bytes(expected)));
+    }
+    let mut out = [0; 32];
+    plan(&points)?.with_memory(&[-8], 24, 32)?.read(&store, &mut out)?;
+    assert_eq!(out, *bytes(&[value(0, 0), 0.0, value(5, 6), 0.0, value(0, 0), 0.0, value(5, 7), 0.0]));
+    let mut out = [0; 24];
+    plan(&lists)?.with_imap(&[1, 2])?.read(&store, &mut out)?;
+    let transposed = [value(4, 1), value(1, 1), value(4, 4), value(1, 4), value(4, 7), value(1, 7)];
+    assert_eq!(out, *bytes(&transposed));
+
+    // Of plans of lists it is known whether they share chunks; of points it is not asked.
+    assert_eq!(plan(&lists)?.shares_chunks(&plan(&Hyperslab::new(&[4, 0], &[1, 1]))?), Ok(true));
+    let first = [Some(&[0, 3][..]), Some(&[7][..])];
+    assert_eq!(
+        plan(&Hyperslab::all().with_indices(&first))?.shares_chunks(&plan(&points)?).unwrap_err().status(),
+        EINVAL
+    );
+    let status = |slab: &Hyperslab<'_>| plan(slab).map(|_| ()).unwrap_err().status();
+    assert_eq!(status(&Hyperslab::points(1, &[1])), EINVAL);
+    assert_eq!(status(&Hyperslab::all().with_indices(&rows[..1])), EINVAL);
+    Ok(())
+}
+
+#[test]
 fn types_and_lengths_are_checked() -> Result<()> {
     fn status<T: std::fmt::Debug>(result: Result<T>) -> i32 {
         result.unwrap_err().status()

@@ -44,8 +44,8 @@ impl Points {
             return Err(ErrorKind::Argument("each point must have an index for each dimension").into());
         }
         let mut keyed = alloc::room(num_points)?;
-        let num_chunks = grid.dimensions().iter().map(|dimension| dimension.num_chunks() as u64);
-        let most = num_chunks.fold(Some(1u64), |product, num| product?.checked_mul(num.max(1)));
+        let mut num_chunks = grid.dimensions().iter().map(|dimension| dimension.num_chunks() as u64);
+        let most = num_chunks.try_fold(1u64, |product, num| product.checked_mul(num.max(1)));
         match rank {
             _ if most.is_none() || !grid.is_regular() => locate_each(&mut keyed, variable, access, coordinates)?,
             0 => {

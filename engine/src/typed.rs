@@ -7,9 +7,7 @@ use crate::copy::{Destination, Source};
 use crate::element::{ElementType, Kind};
 use crate::error::{ErrorKind, Result};
 use crate::float_format::FloatFormat;
-use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::plan::Plan;
 use crate::store::ChunkStore;
 use crate::transfer::{self, Options};
 use crate::variable::Variable;
@@ -81,14 +79,18 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
 
 /// Reads a hyperslab in row-major order.
 ///
-/// # Errors `Argument` if the variable's elements do not have the size of `T`, those of [`Plan::new`], those of
-/// [`Plan::read`], and `OutOfMemory`.
+/// # Errors `Argument` if the variable's elements do not have the size of `T`, those of
+/// [`Plan::new`](crate::Plan::new) and of [`Plan::read`](crate::Plan::read), and `OutOfMemory`.
 pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
     check_size::<T>(variable)?;
-    let count = Plan::new(variable, hyperslab, Access::Read)?.num_elements();
-    let mut values: Vec<T> = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory)?;
-    read_uninit(variable, store, hyperslab, &mut values.spare_capacity_mut()[..count])?;
+    let (mut values, mut count): (Vec<T>, usize) = (Vec::new(), 0);
+    let memory = |len: usize| {
+        count = len / size_of::<T>();
+        values.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory)?;
+        // SAFETY: there is room for so many bytes, which are ours alone, and the list stays where it is.
+        Ok(unsafe { Destination::from_raw(values.as_mut_ptr().cast(), len) })
+    };
+    transfer::read(variable, store, hyperslab, memory, Options::default(), &mut 0)?;
     // SAFETY: the read has written every one of them, and any bytes are a `T`.
     unsafe { values.set_len(count) };
     Ok(values)
@@ -97,7 +99,8 @@ pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: 
 /// Reads a hyperslab into a slice, in row-major order.
 ///
 /// # Errors `Argument` if the variable's elements do not have the size of `T`, `Memory` if the slice does not
-/// have as many values as are selected, those of [`Plan::new`] and of [`Plan::read`].
+/// have as many values as are selected, those of [`Plan::new`](crate::Plan::new) and of
+/// [`Plan::read`](crate::Plan::read).
 pub fn read_into<T: Element>(
     variable: &Variable,
     store: &ChunkStore<'_>,
@@ -127,7 +130,7 @@ fn read_uninit<T: Element>(
 /// Writes values, in row-major order, to a hyperslab.
 ///
 /// # Errors `Argument` if the variable's elements do not have the size of `T`, `Memory` if `values` does not have as
-/// many values as are selected, those of [`Plan::new`] and of [`Plan::write`].
+/// many values as are selected, those of [`Plan::new`](crate::Plan::new) and of [`Plan::write`](crate::Plan::write).
 pub fn write<T: Element>(
     variable: &Variable,
     store: &ChunkStore<'_>,

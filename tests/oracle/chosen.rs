@@ -167,7 +167,8 @@ fn random_request(rng: &mut fastrand::Rng, cut: &Cut) -> (Request, Vec<Vec<usize
             1 => Some(Vec::from_iter((0..len).rev())),
             _ => Some((0..rng.usize(0..=len + 2)).map(|_| rng.usize(0..len)).collect()),
         };
-        (start.push(slice.0), stride.push(slice.1 as isize));
+        start.push(slice.0);
+        stride.push(slice.1 as isize);
         of.push(list.clone().unwrap_or_else(indices));
         count.push(of[of.len() - 1].len());
         lists.push(list);
