@@ -141,11 +141,14 @@ def page(arrays, rows, date):
              "  libraries.",
              "", "![Times of reads from files relative to nczchunk's](files.svg)", ""]
     for name, array in arrays.items():
+        of_array = [row for row in rows if row.title.startswith(f"{name}: ")]
+        if not of_array:
+            continue
         lines += [f"## {name}, {array['steps']} x {data.LAT} x {data.LON}, chunks of "
                   f"{' x '.join(map(str, array['chunks']))}", "",
                   "| | nczchunk | CPU | " + " | ".join(BOUNDS + PEERS) + " |",
                   "|---|---:|---:|" + "---:|" * len(BOUNDS + PEERS)]
-        lines += [row.in_table() for row in rows if row.title.startswith(f"{name}: ")] + [""]
+        lines += [row.in_table() for row in of_array] + [""]
     return "\n".join(lines)
 
 
