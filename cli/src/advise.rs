@@ -27,8 +27,8 @@ const HELP: &str = "\
 A pattern is what is read at a time, at any place of the array: map (all of the last two dimensions), series (all of \
 the first), row (all of the last), all, or lengths such as 24x100x100. Its weight says how often, compared with the \
 others. A read takes latency x requests / in flight + stored bytes / bandwidth + decoded bytes / decoding speed, where \
-each chunk that it touches is a request. With --trace the patterns are the hyperslabs that a Python program has read: \
-run it with NCZCHUNK_TRACE=FILE.";
+each chunk that it touches is a request. With --trace the patterns are the hyperslabs that a program has read by the \
+Python package or by netCDF-C's adapter: run it with NCZCHUNK_TRACE=FILE.";
 
 /// Finds the chunk shape that costs least for the ways in which an array is read
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! `advise`: chunk shapes for ways of reading.
 
-use super::{Temporary, run, run_at};
+use super::{Temporary, run, run_at, shown};
 
 #[test]
 fn a_shape_gets_advice() {
@@ -13,6 +13,13 @@ fn a_shape_gets_advice() {
     let slow = [&arguments[..], &["--latency", "50ms", "--bandwidth", "100M", "--shard", "256M", "--json"]].concat();
     let json = run(&slow).text();
     assert!(json.contains("\"latency\":") && json.contains("\"shard_shape\":"), "{json}");
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let (arguments, printed) = shown("advice.md", "advise");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    assert_eq!(run(&arguments).text(), printed);
 }
 
 #[test]

@@ -71,6 +71,17 @@ fn run_at(path: &Path, arguments: &[&str]) -> Ran {
     Ran::of(command().args(arguments).output().unwrap())
 }
 
+/// The first command of this name that a page shows with what it prints: its arguments, and that.
+fn shown(page: &str, name: &str) -> (Vec<String>, String) {
+    let path = format!("{}/../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, rest) = text.split_once(&format!("$ nczchunk {name} ")).unwrap();
+    let (block, _) = rest.split_once("```").unwrap();
+    let (arguments, printed) = block.split_once('\n').unwrap();
+    let arguments = [name].into_iter().chain(arguments.split(' ')).map(str::to_owned).collect();
+    (arguments, printed.to_owned())
+}
+
 /// A directory that is removed when the test is over.
 struct Temporary(PathBuf);
 

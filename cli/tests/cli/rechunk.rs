@@ -5,7 +5,7 @@ use std::path::Path;
 
 use nczchunk::{Access, Array, Description, ElementType, Hyperslab, list, open_storage};
 
-use super::{Temporary, run, run_at, sst};
+use super::{Temporary, run, run_at, shown, sst};
 
 fn open(path: &Path, name: &str) -> Array {
     Array::open(path, name, Access::Read).unwrap()
@@ -50,6 +50,20 @@ fn a_dry_run_does_nothing() {
     assert!(text.starts_with("1 pass\n  1 box of 12 x 90 x 180: 36 chunks read, 200 written, at most "), "{text}");
     assert!(text.contains("\n  at least "), "{text}");
     assert!(directory.names().is_empty());
+}
+
+#[test]
+fn the_page_shows_what_a_dry_run_prints() {
+    let directory = Temporary::new();
+    let maps = Description::new(&[365, 721, 1440], ElementType::Float).with_chunk_shape(&[1, 721, 1440]);
+    Array::create(directory.join("maps.zarr"), "", &maps).unwrap();
+    let (arguments, printed) = shown("rechunking.md", "rechunk");
+    // Paths are those of the directory; the page is of a machine with two processors.
+    let in_directory =
+        |argument: &String| if argument.ends_with(".zarr") { format!("@/{argument}") } else { argument.clone() };
+    let arguments: Vec<String> = arguments.iter().map(in_directory).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--threads", "2"]).collect();
+    assert_eq!(run_at(&directory, &arguments).text(), printed);
 }
 
 #[test]
