@@ -498,6 +498,7 @@ void the_librarys_places()
     CHECK_EQ(Array::open(Storage::at("cpp-storage"), "a").read<int>()[0], 5);
     CHECK_THROWS(Storage::at("no/such/storage"), Status::not_found, "");
     directory.allow_partial(true);
+    directory.allow_external_links(true);
 
     Storage moved = std::move(directory);
     CHECK(directory.get() == nullptr); // NOLINT

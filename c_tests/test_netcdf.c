@@ -159,6 +159,29 @@ static void what_is_refused(const char *path)
     refused(path, "SST", NCZCHUNK_WRITE, NCZCHUNK_EPERM, "cannot be written to");
 }
 
+/* Links of an HDF5 file to other files are followed where the program allows it. */
+static void links_to_other_files(const char *data)
+{
+    nczchunk_storage *file = NULL;
+    nczchunk_array *array = NULL;
+    char path[1100], due[12] = {0}, found[7];
+
+    snprintf(path, sizeof path, "%s/../tests/vectors/links/main.h5", data);
+    CHECK_OK(nczchunk_storage_open(path, &file, NULL));
+    CHECK_EQ(nczchunk_array_open_in(file, "deep/array", NCZCHUNK_READ, &array, NULL), NCZCHUNK_ENOTBUILT);
+    CHECK_OK(nczchunk_storage_allow_external_links(file, 1, NULL));
+    int status = nczchunk_array_open_in(file, "deep/array", NCZCHUNK_READ, &array, NULL);
+    if (status != NCZCHUNK_ENOTBUILT) { /* a library with HDF5 files */
+        CHECK_OK(status);
+        CHECK_OK(nczchunk_array_read(array, NULL, NULL, NULL, found, NULL));
+        for (char i = 0; i < 7; i++) due[(int)i] = i;
+        CHECK(memcmp(found, due, sizeof found) == 0);
+        nczchunk_array_close(array);
+    }
+    CHECK_EQ(nczchunk_storage_allow_external_links(NULL, 1, NULL), NCZCHUNK_EINVAL);
+    nczchunk_storage_free(file);
+}
+
 int main(int argc, char **argv)
 {
     const char *data = argc > 1 ? argv[1] : "data";
@@ -173,6 +196,7 @@ int main(int argc, char **argv)
     a_file_may_be_anywhere();
     a_file_that_ends_too_early();
     what_is_refused(path);
+    links_to_other_files(data);
     free(file_bytes);
     free(raw);
     return 0;

@@ -152,7 +152,8 @@ def cfdbs():
 
 
 def hdf5s():
-    """The small files of tests/vectors/hdf5.bin.gz."""
+    """The small files of tests/vectors/hdf5.bin.gz, and one with links to others."""
+    yield (ROOT / "tests/vectors/links/main.h5").read_bytes()
     data = gzip.decompress((ROOT / "tests/vectors/hdf5.bin.gz").read_bytes())
     while data:
         line, data = data.split(b"\n", 1)

@@ -1327,11 +1327,15 @@ int nczchunk_array_read_cost(const nczchunk_array *array,
  * storage is called in the references, a path or a URL; names of objects in it follow, after a "/". The attributes,
  * dimensions and types are those of Zarr v2; a dimension without a name is called phony_dim_0 and so on.
  *
- * If this call fails, the storage to is unchanged.
+ * If the name of the object ends with .parq or .parquet, the references are written to Parquet files below that name
+ * instead, as kerchunk and fsspec have them; the library must be built for that (NCZCHUNK_PARQUET=ON).
+ *
+ * If this call fails, the storage to is unchanged, except that some of the Parquet files may have been written.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOTFOUND (there is nothing of
  * this name), NCZCHUNK_ENOTBUILT and NCZCHUNK_ENOFILTER (an array with what Zarr v2 or numcodecs does not have, such
- * as variable-length strings, entries of a zip file, and chunks that some filters were left out of), NCZCHUNK_EPERM
+ * as variable-length strings, entries of a zip file, and chunks that some filters were left out of; Parquet files in a
+ * build without them, and of an array without a name), NCZCHUNK_EPERM
  * (to is read-only), NCZCHUNK_ENOMEM, those of nczchunk_array_open_in and nczchunk_array_locate, and those of the
  * storages.
  */
@@ -1669,6 +1673,21 @@ NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_allow_partial(nczchunk_storage *storage,
                                    int allow,
                                    nczchunk_context *context);
+
+/**
+ * Sets whether links of HDF5 files to other files (external links) are followed. With 1 they are; with 0, the default,
+ * what they lead to is refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+ *
+ * In a file that was opened by its path, a link leads to the path that it says: from the directory of the file on if
+ * that is relative, and otherwise to any file that this process may read. In a file at a URL, or in another object of
+ * a storage, a link leads to an object of the same storage, from the file's name on, and nowhere else.
+ *
+ * Errors: NCZCHUNK_EINVAL (storage is NULL).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_storage_allow_external_links(nczchunk_storage *storage,
+                                          int allow,
+                                          nczchunk_context *context);
 
 /**
  * Reads each document of Zarr's metadata once from now on, and keeps it in memory as long as the storage or an array

@@ -825,6 +825,14 @@ class Storage {
         });
     }
 
+    /// Sets whether links of HDF5 files to other files (external links) are followed.
+    void allow_external_links(bool allow)
+    {
+        call([&](nczchunk_context *context) {
+            return nczchunk_storage_allow_external_links(storage_.get(), allow ? 1 : 0, context);
+        });
+    }
+
     /// Reads each document of Zarr's metadata once from now on. The storage becomes read-only.
     void keep_metadata()
     {

@@ -27,7 +27,7 @@ use super::context::report;
 use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::{handle, optional, text};
-use nczchunk::references;
+use nczchunk::write_references;
 use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::hyperslab::Hyperslab;
 use nczchunk_engine::status::NOERR;
@@ -192,11 +192,15 @@ unsafe fn tell(
 /// storage is called in the references, a path or a URL; names of objects in it follow, after a "/". The attributes,
 /// dimensions and types are those of Zarr v2; a dimension without a name is called phony_dim_0 and so on.
 ///
-/// If this call fails, the storage to is unchanged.
+/// If the name of the object ends with .parq or .parquet, the references are written to Parquet files below that name
+/// instead, as kerchunk and fsspec have them; the library must be built for that (NCZCHUNK_PARQUET=ON).
+///
+/// If this call fails, the storage to is unchanged, except that some of the Parquet files may have been written.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; a name that no object can have), NCZCHUNK_ENOTFOUND (there is nothing of
 /// this name), NCZCHUNK_ENOTBUILT and NCZCHUNK_ENOFILTER (an array with what Zarr v2 or numcodecs does not have, such
-/// as variable-length strings, entries of a zip file, and chunks that some filters were left out of), NCZCHUNK_EPERM
+/// as variable-length strings, entries of a zip file, and chunks that some filters were left out of; Parquet files in a
+/// build without them, and of an array without a name), NCZCHUNK_EPERM
 /// (to is read-only), NCZCHUNK_ENOMEM, those of nczchunk_array_open_in and nczchunk_array_locate, and those of the
 /// storages.
 #[unsafe(no_mangle)]
@@ -214,7 +218,7 @@ pub unsafe extern "C" fn nczchunk_storage_write_references(
             let (storage, to) = (handle(storage, "storage is NULL")?, handle(to, "to is NULL")?);
             let (name, url) = (utf8(text(name, "name is NULL")?)?, utf8(text(url, "url is NULL")?)?);
             let object = utf8(text(object, "object is NULL")?)?;
-            to.0.write(object, references(&storage.0, name, url)?.as_bytes())
+            write_references(&storage.0, name, url, &to.0, object)
         })
     }
 }

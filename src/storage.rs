@@ -178,6 +178,29 @@ pub unsafe extern "C" fn nczchunk_storage_allow_partial(
     }
 }
 
+/// Sets whether links of HDF5 files to other files (external links) are followed. With 1 they are; with 0, the default,
+/// what they lead to is refused with NCZCHUNK_ENOTBUILT. Arrays that are open stay open.
+///
+/// In a file that was opened by its path, a link leads to the path that it says: from the directory of the file on if
+/// that is relative, and otherwise to any file that this process may read. In a file at a URL, or in another object of
+/// a storage, a link leads to an object of the same storage, from the file's name on, and nowhere else.
+///
+/// Errors: NCZCHUNK_EINVAL (storage is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_storage_allow_external_links(
+    storage: *mut nczchunk_storage,
+    allow: c_int,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: the pointers are NULL or alive, by the header's general promise.
+    unsafe {
+        report(context, || {
+            handle_mut(storage, "storage is NULL")?.0.allow_external_links(allow != 0);
+            Ok(())
+        })
+    }
+}
+
 /// Reads each document of Zarr's metadata once from now on, and keeps it in memory as long as the storage or an array
 /// of it is open; that there is no such document is kept, too. The storage becomes read-only. A group at a URL that is
 /// listed, and whose arrays are opened, then costs one request for each document. Storages that are one file, and

@@ -356,6 +356,162 @@ fn fill_values_of_strings_are_texts() {
     assert_eq!(fill_value("strings"), None);
 }
 
+/// The files of `tests/vectors/links.py`, which have links to each other.
+const LINKED: [(&str, &[u8]); 4] = [
+    ("main.h5", include_bytes!("vectors/links/main.h5")),
+    ("other.h5", include_bytes!("vectors/links/other.h5")),
+    ("sub/third.h5", include_bytes!("vectors/links/sub/third.h5")),
+    ("text", include_bytes!("vectors/links/text")),
+];
+
+/// The main one of them as an object of a storage that has all.
+fn linked_in_memory(main: &[u8]) -> Storage {
+    let storage = Storage::new(Memory::new()).unwrap();
+    LINKED.iter().for_each(|(name, bytes)| storage.write(&format!("d/{name}"), bytes).unwrap());
+    storage.write("d/main.h5", main).unwrap();
+    let mut file = storage.file("d/main.h5").unwrap();
+    file.allow_external_links(true);
+    file
+}
+
+/// The main one of them by its path.
+fn linked_at_a_path() -> Storage {
+    let mut file = open_storage("tests/vectors/links/main.h5".as_ref()).unwrap();
+    file.allow_external_links(true);
+    file
+}
+
+#[test]
+fn links_to_other_files_are_followed_where_that_is_allowed() {
+    for storage in [linked_in_memory(LINKED[0].1), linked_at_a_path()] {
+        let open = |name: &str| Array::open_in(&storage, name, Access::Read).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let floats: Vec<u8> = (0..12).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let y: Vec<u8> = (0..5i64).flat_map(i64::to_le_bytes).collect();
+        let own: Vec<u8> = (0..3i32).flat_map(i32::to_le_bytes).collect();
+        for (name, due) in [
+            ("own", &own),
+            ("array", &floats),
+            ("soft", &floats),
+            ("group/x", &floats),
+            ("group/same", &floats),
+            ("whole/g/x", &floats),
+            ("whole/y", &y),
+            ("group/root", &y),
+            ("up", &y),
+            ("group/back", &own),
+            ("group/again/group/again/own", &own),
+            ("deep/array", &(0..7).collect()),
+        ] {
+            let found = values(&open(name), &Hyperslab::all()).unwrap();
+            // Big-endian numbers are read in the machine's order.
+            assert!(&found == due, "{name}: {found:?}");
+        }
+        // Dimensions are called as in the file that has them.
+        assert_eq!((open("array").dimension_name(0), open("group/t").dimension_name(0)), (Some("t"), Some("t")));
+        assert_eq!(open("array").attributes_json(), "{}");
+        let told: Vec<_> = group_dimensions(&storage, "group").unwrap().into_iter().map(|d| (d.name, d.len)).collect();
+        assert_eq!(told, [("t".to_owned(), 3)]);
+    }
+}
+
+/// A group is listed with the first link that leads there, whatever the file.
+#[test]
+fn what_links_lead_to_in_other_files_is_listed() {
+    for storage in [linked_in_memory(LINKED[0].1), linked_at_a_path()] {
+        let nodes = list(&storage, "", true).unwrap();
+        let is_readable = |node: &&Node| node.error().is_none();
+        let names: Vec<_> = nodes.iter().filter(is_readable).map(Node::name).collect();
+        for name in ["array", "deep/array", "group/x", "group/same", "group/root", "soft", "up", "whole", "whole/y"] {
+            assert!(names.contains(&name), "{name}: {names:?}");
+        }
+        assert!(nodes.len() < 60, "{names:?}");
+        let node = |name: &str| nodes.iter().find(|node| node.name() == name).unwrap();
+        assert_eq!((node("array").shape(), node("array").dimension_name(0)), (&[3, 4][..], Some("t")));
+        assert_eq!((node("group/x").chunk_shape(), node("group/x").dimension_name(0)), (&[2, 3][..], Some("t")));
+        // What can be listed can be opened.
+        for node in nodes.iter().filter(|node| node.error().is_none() && !node.is_group()) {
+            Array::open_in(&storage, node.name(), Access::Read).unwrap();
+        }
+        let part: Vec<_> = list(&storage, "group", false).unwrap().iter().map(|node| node.name().to_owned()).collect();
+        assert_eq!(part, ["group", "group/again", "group/back", "group/root", "group/same", "group/t", "group/x"]);
+    }
+}
+
+#[test]
+fn links_that_cannot_be_followed_are_refused_by_name() {
+    for (storage, is_path) in [(linked_in_memory(LINKED[0].1), false), (linked_at_a_path(), true)] {
+        let nodes = list(&storage, "", true).unwrap();
+        let missing = is_path.then_some(ErrorKind::NotFound("file"));
+        for (name, words, kind) in [
+            ("no_file", "no_file: link to /x in none.h5", Some(ErrorKind::NotFound("file"))),
+            ("no_object", "no_object: link to /none in other.h5", Some(ErrorKind::NotFound("variable"))),
+            ("no_hdf5", "no_hdf5: link to /x in text", Some(ErrorKind::UnknownFormat)),
+            ("absolute", "absolute: link to /y in /no/such/other.h5", missing),
+            ("above", "above: link to /y in ../../../other.h5", missing),
+            ("circle", "links to other files form a cycle", None),
+            ("ring", "links to other files form a cycle", None),
+        ] {
+            let error = Array::open_in(&storage, name, Access::Read).err().unwrap();
+            assert!(error.to_string().contains(words), "{error}");
+            assert!(kind.is_none_or(|kind| kind == error.kind()), "{error:?}");
+            if kind.is_none() && name != "circle" && name != "ring" {
+                assert!(error.to_string().contains("out of the storage that the file is in"), "{error}");
+            }
+            let node = nodes.iter().find(|node| node.name() == name).unwrap();
+            assert!(node.error().is_some(), "{name}");
+        }
+    }
+    // Unless the caller allows it, none is followed.
+    let mut storage = linked_at_a_path();
+    storage.allow_external_links(false);
+    let words = "array: link to /g/x in other.h5: not supported: an HDF5 link to another file, unless the caller \
+                 allows external links";
+    assert_eq!(Array::open_in(&storage, "array", Access::Read).err().unwrap().to_string(), words);
+    assert!(Array::open_in(&storage, "group/x", Access::Read).is_err() && list(&storage, "group", true).is_err());
+    let nodes = list(&storage, "", true).unwrap();
+    let is_refused = |name: &str| nodes.iter().any(|node| node.name() == name && node.error().is_some());
+    assert!(["array", "soft", "group", "whole", "circle"].into_iter().all(is_refused));
+    assert!(nodes.iter().any(|node| node.name() == "own" && node.error().is_none()));
+    // Files that are joined have each its own objects.
+    let mut joined = concat(&["tests/vectors/links/main.h5"; 2], "t").unwrap();
+    joined.allow_external_links(true);
+    let error = Array::open_in(&joined, "array", Access::Read).err().unwrap().to_string();
+    assert!(error.ends_with("array: not supported: joining arrays to which links of HDF5 files lead in other files"));
+}
+
+/// References name the file that chunks are in.
+#[test]
+fn references_lead_to_where_links_lead() {
+    let directory = std::env::temp_dir().join(format!("nczchunk-links-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("references.json");
+    for name in ["own", "array", "group/x", "deep/array", "up"] {
+        let storage = linked_at_a_path();
+        let main = std::fs::canonicalize("tests/vectors/links/main.h5").unwrap();
+        let text = nczchunk::references(&storage, name, main.to_str().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let again = Array::open_in(&open_storage(&path).unwrap(), name, Access::Read).unwrap();
+        let due = Array::open_in(&storage, name, Access::Read).unwrap();
+        assert!(values(&again, &Hyperslab::all()).unwrap() == values(&due, &Hyperslab::all()).unwrap(), "{name}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// Links are followed in a file of which one bit is another one, and in one that is cut.
+#[test]
+fn links_that_are_changed_end_with_an_error_or_other_values() {
+    let bytes = LINKED[0].1;
+    for len in (0..bytes.len()).step_by(7) {
+        read_all_of(&linked_in_memory(&bytes[..len]));
+    }
+    let mut changed = bytes.to_vec();
+    for bit in (0..8 * bytes.len()).filter(|bit| bytes[bit / 8] != 0).step_by(3) {
+        changed[bit / 8] ^= 1 << (bit % 8);
+        read_all_of(&linked_in_memory(&changed));
+        changed[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
 /// Lists a file and reads what is small of it: what comes of it need only end.
 fn read_everything(bytes: &[u8]) {
     read_all_of(&place(bytes));

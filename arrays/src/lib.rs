@@ -74,7 +74,7 @@ use nczchunk_engine::{
 pub use array::{
     Array, ArrayFormat, Description, concat, concat_document, consolidate, create_group, create_storage,
     group_dimensions, is_url, list, list_each, open_storage, references, remove_group_attribute, set_group_attribute,
-    set_group_attributes_json, write_netcdf_groups,
+    set_group_attributes_json, write_netcdf_groups, write_references,
 };
 // For the C interface.
 #[cfg(feature = "arrays")]

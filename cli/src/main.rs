@@ -78,6 +78,9 @@ struct Arguments {
     /// The number of threads that read and write [default: the number of processors]
     #[arg(long, global = true, value_name = "N", value_parser = lengths::threads, help_heading = COMMON)]
     threads: Option<NonZeroUsize>,
+    /// Follow links of HDF5 files to other files (external links), which are refused otherwise
+    #[arg(long, global = true, help_heading = COMMON)]
+    external_links: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<()> {
     let threads = arguments.threads.or_else(|| std::thread::available_parallelism().ok());
     let session = Session { screen: Screen::new(arguments.color), threads: threads.map_or(1, NonZeroUsize::get) };
+    open_storage::allow_external_links(arguments.external_links);
     match &arguments.command {
         Command::List(list) => list.run(&session),
         Command::Info(info) => info.run(&session),

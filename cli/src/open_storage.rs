@@ -1,6 +1,7 @@
 //! From the words of the user to an open array.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use clap::Args;
 use nczchunk::object::Storage;
@@ -26,9 +27,19 @@ impl Source {
     }
 }
 
+/// Whether links of HDF5 files to other files are followed, in all that this program opens.
+static FOLLOWS_LINKS: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether links of HDF5 files to other files are followed.
+pub fn allow_external_links(allow: bool) {
+    FOLLOWS_LINKS.store(allow, Relaxed);
+}
+
 /// The storage at a path.
 pub fn storage(path: &Path) -> Result<Storage> {
-    nczchunk::open_storage(path).map_err(|error| Failure::Failed(words(&error)))
+    let mut storage = nczchunk::open_storage(path).map_err(|error| Failure::Failed(words(&error)))?;
+    storage.allow_external_links(FOLLOWS_LINKS.load(Relaxed));
+    Ok(storage)
 }
 
 /// Opens the array of this name at a path, or the only one that is there.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use nczchunk::Error;
 use nczchunk::object::{Directory, Storage};
 
 use crate::failure::{Failure, Result, words};
@@ -17,7 +18,7 @@ pub struct References {
     /// A group or an array there, such as ocean/sst; everything without it
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// The JSON file to be written, or - for standard output
+    /// The JSON file to be written, or - for standard output; or a directory of Parquet files, which ends with .parq
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// What PATH is called in the references, a path or a URL; its absolute path without it
@@ -38,10 +39,9 @@ impl References {
             }
         };
         let name = self.name.as_deref().unwrap_or_default();
-        let text = nczchunk::references(&storage, name, &url)
-            .map_err(|error| Failure::Failed(words(&error.in_object(self.storage.display()))))?;
+        let about = |error: Error| Failure::Failed(words(&error.in_object(self.storage.display())));
         if self.output.as_os_str() == "-" {
-            println!("{text}");
+            println!("{}", nczchunk::references(&storage, name, &url).map_err(about)?);
             return Ok(());
         }
         let Some(file) = self.output.file_name().and_then(|name| name.to_str()) else {
@@ -49,6 +49,6 @@ impl References {
         };
         let parent = self.output.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = Storage::new(Directory::open(parent.unwrap_or(".".as_ref()))?)?;
-        Ok(directory.write(file, text.as_bytes())?)
+        nczchunk::write_references(&storage, name, &url, &directory, file).map_err(about)
     }
 }

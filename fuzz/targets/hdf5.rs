@@ -1,4 +1,5 @@
-//! HDF5 files that nobody should write: the input is one. All its arrays are listed, opened and read.
+//! HDF5 files that nobody should write: the input is one. All its arrays are listed, opened and read, also those in
+//! other files to which its links lead.
 
 #![no_main]
 
@@ -8,6 +9,10 @@ use nczchunk_fuzz::read_everything;
 
 fuzz_target!(|bytes: &[u8]| {
     let storage = Storage::new(Memory::new()).unwrap();
-    storage.write("file.h5", bytes).unwrap();
-    read_everything(&storage.file("file.h5").unwrap());
+    storage.write("main.h5", bytes).unwrap();
+    storage.write("other.h5", include_bytes!("../../tests/vectors/links/other.h5")).unwrap();
+    storage.write("sub/third.h5", include_bytes!("../../tests/vectors/links/sub/third.h5")).unwrap();
+    let mut file = storage.file("main.h5").unwrap();
+    file.allow_external_links(true);
+    read_everything(&file);
 });

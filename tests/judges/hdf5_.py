@@ -228,6 +228,56 @@ def filtered_heaps(root):
     yield from cases_of(path, path.name)
 
 
+def external_links(root):
+    """Links to other files, where the caller allows them: from the file's directory on, and to whole paths. libhdf5 is
+    kept from the directory of this program, where it looks, too."""
+    from binding import nczchunk
+    root = root / "links"
+    (root / "sub" / "deeper").mkdir(parents=True, exist_ok=True)
+    names = ["main.h5", "sub/one.h5", "sub/deeper/two.h5"]
+    for i, name in enumerate(names):
+        with h5py.File(root / name, "w", libver=(VERSIONS[i], "latest")) as file:
+            for group in ["", "g/", "g/h/"]:
+                file.create_dataset(f"{group}v", data=np.arange(60.0).reshape(6, 10) + 100 * i + len(group),
+                                    chunks=(4, 3), compression="gzip")
+            file["g/soft"], file["g/h/root"] = h5py.SoftLink("h/v"), h5py.SoftLink("/v")
+    links = {"main.h5": {"one": ("sub/one.h5", "/v"), "two": ("./sub/deeper/two.h5", "g/h/v"),
+                         "group": ("sub/one.h5", "g"), "all": ("sub/deeper/../deeper/two.h5", "/"),
+                         "whole": (str(root / names[1]), "/g/v"),
+                         "chain": ("sub/one.h5", "/on"), "by_soft": ("sub/one.h5", "/g/soft")},
+             "sub/one.h5": {"on": ("deeper/two.h5", "/on"), "g/up": ("../main.h5", "/v")},
+             "sub/deeper/two.h5": {"on": ("../../main.h5", "/g/v")}}
+    wrong = {"circle": ("main.h5", "/circle"), "ring": ("sub/one.h5", "/ring"), "no_file": ("none.h5", "/v"),
+             "no_object": ("sub/one.h5", "/none"), "no_hdf5": ("text", "/v"), "nowhere": ("/no/such/file.h5", "/v")}
+    (root / "text").write_text("This is not HDF5.")
+    for name, all_links in links.items():
+        with h5py.File(root / name, "r+") as file:
+            for link, (other, path) in all_links.items():
+                file[link] = h5py.ExternalLink(other, path)
+    with h5py.File(root / "main.h5", "r+") as file:
+        file["soft"] = h5py.SoftLink("/group/up")
+        for link, (other, path) in wrong.items():
+            file[link] = h5py.ExternalLink(other, path)
+    with h5py.File(root / "sub/one.h5", "r+") as file:
+        file["ring"] = h5py.ExternalLink("../main.h5", "/ring")
+    path = root / "main.h5"
+    allowed = nczchunk.with_external_links(path)
+    with h5py.File(path) as file:
+        for array in ["one", "two", "whole", "chain", "by_soft", "soft", "group/v", "group/h/v", "group/soft",
+                      "group/up", "group/h/root", "all/v", "all/g/soft", "all/on"]:
+            yield Case(f"an external link, {array}", allowed, np.asarray(file[array][()]), array)
+            yield Case(f"an external link that is not allowed, {array}", path, array=array,
+                       refused=(ENOTBUILT, "another file"))
+        for array, status in {"circle": ENCZARR, "ring": ENCZARR, "no_file": ENOTFOUND, "no_object": ENOTFOUND,
+                              "no_hdf5": ENOTNC, "nowhere": ENOTFOUND}.items():
+            try:
+                file[array]
+                raise AssertionError(f"libhdf5 opens {array}")
+            except (KeyError, OSError):
+                yield Case(f"an external link that leads nowhere, {array}", allowed, array=array,
+                           refused=(status, wrong[array][0]))
+
+
 def refused(root):
     path = root / "refused.h5"
     with h5py.File(path, "w") as file:
@@ -255,4 +305,5 @@ def cases(root):
     yield from shared_messages(root)
     yield from superblocks(root)
     yield from filtered_heaps(root)
+    yield from external_links(root)
     yield from refused(root)

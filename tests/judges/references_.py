@@ -85,6 +85,7 @@ def cases(root):
         check_readers(path, references)
         for name, values in arrays_of(path).items():
             yield Case(f"our references to {path.name}, {name}", references, values, name)
+        yield from our_parquet(path)
     for path in [paths[0], paths[-1]]:
         references = path.with_suffix(".kerchunk.json")
         with open(path, "rb") as file:
@@ -97,6 +98,22 @@ def cases(root):
     yield from in_parquet(root, [paths[0], paths[-1]])
     yield from by_virtualizarr(root, paths[0])
     yield from by_hand(root, paths[0])
+
+
+def our_parquet(path):
+    """Those that we write to Parquet files, as fsspec and xarray read them."""
+    import nczchunk
+    references = path.with_suffix(".ours.parq")
+    try:
+        nczchunk.write_references(path, references)
+    except nczchunk.Error as error:
+        assert error.status == ENOTBUILT and "Parquet" in str(error), error
+        return
+    options = {"fo": str(references), "remote_protocol": "file", "lazy": True}
+    group = zarr.open_group("reference://", storage_options=options, mode="r")
+    for name, values in arrays_of(path).items():
+        np.testing.assert_array_equal(np.asarray(group[name][...]), values, err_msg=f"{path.name} {name}")
+        yield Case(f"our references in Parquet to {path.name}, {name}", references, values, name)
 
 
 def in_parquet(root, paths):

@@ -173,10 +173,10 @@ fn part(path: &Path, known: &mut Known, nesting: &mut Nesting) -> Result<(String
     };
     let name = name.to_str().ok_or(not_utf8)?;
     if let Some((_, directory)) = known.directories.iter().find(|(other, _)| other == parent) {
-        return Ok((text, directory.file(name)?));
+        return Ok((text, directory.file(name)?.at_path(&full)?));
     }
     let directory = Storage::new(Directory::open(parent).map_err(|error| error.in_object(parent.display()))?)?;
-    let file = directory.file(name)?;
+    let file = directory.file(name)?.at_path(&full)?;
     alloc::push(&mut known.directories, (parent.to_owned(), directory))?;
     Ok((text, file))
 }
@@ -208,8 +208,14 @@ pub(super) fn dimensions(storage: &Storage, joined: &Joined, group: &str) -> Res
 pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Opened, Stored)> {
     let array = |number: usize| {
         let part = joined.parts.get(number).ok_or(ErrorKind::Internal)?;
-        let opened = Array::open_in(&part.storage.like(storage), name, Access::Read);
-        opened.map_err(|error| error.in_object(&part.path))
+        match Array::open_in(&part.storage.like(storage), name, Access::Read) {
+            // Objects are called by the storages that are joined.
+            Ok(array) if array.opened.is_elsewhere => {
+                let kind = ErrorKind::Unsupported("joining arrays to which links of HDF5 files lead in other files");
+                Err(Error::from(kind).in_object(name).in_object(&part.path))
+            }
+            opened => opened.map_err(|error| error.in_object(&part.path)),
+        }
     };
     let first = array(0)?;
     let rank = first.variable().rank();
@@ -222,7 +228,7 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         };
     }
     let mut building = Building { dimension, len: 0, runs: Vec::new(), num_chunks: 0, pitch: None, parts: Vec::new() };
-    let Array { opened: Opened { mut variable, store, element, dimensions, attributes }, stored, .. } = first;
+    let Array { opened: Opened { mut variable, store, element, dimensions, attributes, .. }, stored, .. } = first;
     let has_codecs = store.has_codecs(Access::Read);
     building.add(&variable, store)?;
     for number in 1..if dimension.is_some() { joined.parts.len() } else { 1 } {
@@ -266,7 +272,7 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         building.add(&other.variable, other.store).map_err(|error| error.in_object(name).in_object(path))?;
     }
     let store = building.build(storage, &mut variable)?;
-    let opened = Opened { variable, store, element, dimensions, attributes };
+    let opened = Opened { variable, store, element, dimensions, attributes, is_elsewhere: false };
     Ok((opened, Stored::Joined(alloc::try_box(stored)?)))
 }
 

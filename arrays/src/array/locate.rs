@@ -127,8 +127,7 @@ fn for_url(_: &Url<'_>) -> Result<Storage> {
 
 /// What a directory of this path is: itself or, if its name says that it has references in Parquet files, those.
 fn directory_of(storage: Storage, path: &Path, origin: impl FnOnce() -> Result<OwnedOrigin>) -> Result<Storage> {
-    let is_named = |end: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
-    if !is_named("parq") && !is_named("parquet") {
+    if !references::may_be_parquet(path) {
         return Ok(storage);
     }
     let limit = storage.memory_limits().metadata();
@@ -142,9 +141,7 @@ fn directory_of(storage: Storage, path: &Path, origin: impl FnOnce() -> Result<O
     #[cfg(not(feature = "parquet"))]
     {
         let _ = origin;
-        const PARQUET: &str = "references in Parquet files, which this build does not include; build with the feature \
-            parquet (CMake: -DNCZCHUNK_PARQUET=ON)";
-        Err(Error::from(ErrorKind::Unsupported(PARQUET)).in_object(path.display()))
+        Err(Error::from(references::WITHOUT_PARQUET).in_object(path.display()))
     }
 }
 
@@ -161,7 +158,10 @@ fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
             Storage::new(file)?.file(OneFile::NAME)
         }
-        Ok(_) => Storage::new(file)?.file(OneFile::NAME),
+        Ok(_) => {
+            let whole = std::path::absolute(path)?;
+            Storage::new(file)?.file(OneFile::NAME)?.at_path(&whole)
+        }
         // A zip file has its directory at its end, and may have anything before it.
         Err(error) if error.kind() == ErrorKind::UnknownFormat => zip_at(path),
         Err(error) => Err(error.in_object(path.display())),

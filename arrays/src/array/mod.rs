@@ -66,7 +66,7 @@ pub use joined::{concat, concat_document};
 pub use list::{list, list_each, one_node};
 pub use locate::{create_storage, is_url, open_storage};
 pub use nczarr::write_netcdf_groups;
-pub use write_references::references;
+pub use write_references::{references, write_references};
 
 /// An open array: its variable, its store, and its metadata.
 ///
@@ -510,6 +510,11 @@ impl Array {
         let Some((made, attributes, copy)) = changed else { return Err(ErrorKind::Internal.into()) };
         (opened.attributes, metadata.attributes) = (attributes, copy);
         Ok(made)
+    }
+
+    /// Whether a link in its file leads to another file, which it is in.
+    fn is_elsewhere(&self) -> bool {
+        self.opened.is_elsewhere
     }
 
     /// The array's variable: its dimensions, its chunks and the layout of its elements.

@@ -4,12 +4,18 @@
 //! The source is the text of fsspec's LazyReferenceMapper.
 
 use std::collections::VecDeque;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::Field;
+use parquet::schema::parser::parse_message_type;
 
-use super::documents::{V2_ARRAY, below};
+use super::documents::{V2_ARRAY, V2_CONSOLIDATED, below};
 use super::references::{OwnedOrigin, Targets};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
@@ -280,11 +286,138 @@ fn rows(bytes: Vec<u8>, most: usize, limit: usize) -> Result<Vec<Row>> {
     read.unwrap_or_else(|| Err(malformed()))
 }
 
+/// How many references a file has that is written, as kerchunk has it by default.
+const RECORDS: usize = 10_000;
+
+/// Writes what a document of references says to files below a name in a storage: first those of all arrays, at last the
+/// document that tells of them.
+///
+/// # Errors
+/// `Unsupported` for an array without a name; `OutOfMemory`, and those of the storage.
+pub(super) fn write(references: &str, to: &Storage, directory: &str) -> Result<()> {
+    let document = json::read(references.as_bytes())?;
+    let root = At::root(&document);
+    let (mut metadata, mut arrays) = (Value::Object(Vec::new()), Vec::new());
+    let (refs, mut each) = (root.require("refs")?, Vec::new());
+    for (name, at) in refs.members()? {
+        let Some(text) = at.value().as_str() else {
+            alloc::push(&mut each, (name, at))?;
+            continue;
+        };
+        if let Some(array) = name.strip_suffix(V2_ARRAY) {
+            let Some(array) = array.strip_suffix('/') else {
+                return Err(ErrorKind::Unsupported("references in Parquet files to an array without a name").into());
+            };
+            alloc::push(&mut arrays, (Chunks::of(array, text)?, Vec::new()))?;
+        }
+        metadata.push(name, json::read(text.as_bytes())?)?;
+    }
+    let mut last = 0;
+    for (name, at) in each {
+        let (array, key) = name.rsplit_once('/').ok_or(ErrorKind::Internal)?;
+        let is_it = |(chunks, _): &(Chunks, _)| chunks.name == array;
+        // Those of an array follow one another.
+        if !arrays.get(last).is_some_and(is_it) {
+            last = arrays.iter().position(is_it).ok_or(ErrorKind::Internal)?;
+        }
+        let (chunks, rows) = arrays.get_mut(last).ok_or(ErrorKind::Internal)?;
+        let (Some(number), Some([path, offset, len])) = (chunks.number(key), at.value().as_list()) else {
+            return Err(ErrorKind::Internal.into());
+        };
+        let part = (offset.as_u64().ok_or(ErrorKind::Internal)?, len.as_u64().ok_or(ErrorKind::Internal)?);
+        alloc::push(rows, (number, path.as_str().ok_or(ErrorKind::Internal)?, part))?;
+    }
+    for (chunks, mut rows) in arrays {
+        rows.sort_unstable_by_key(|(number, ..)| *number);
+        let count = chunks.count().ok_or(ErrorKind::OutOfMemory)?;
+        for of_file in rows.chunk_by(|(one, ..), (other, ..)| one / RECORDS == other / RECORDS) {
+            let file = of_file.first().map_or(0, |(number, ..)| number / RECORDS);
+            let first = file * RECORDS;
+            let written = panic_guard::catch(|| file_of(of_file, first, RECORDS.min(count - first)));
+            let bytes = written.and_then(|bytes| bytes.ok()).ok_or(ErrorKind::OutOfMemory)?;
+            to.write(&Name::of(format_args!("{directory}/{}/refs.{file}.parq", chunks.name))?, &bytes)?;
+        }
+    }
+    let all = Value::object([("metadata", metadata), ("record_size", Value::number(RECORDS)?)])?;
+    to.write(&below(directory, V2_CONSOLIDATED)?, json::compact(&all)?.as_bytes())
+}
+
+/// The bytes of a Parquet file that has so many references from a number on, of which these are there.
+fn file_of(rows: &[(usize, &str, (u64, u64))], first: usize, count: usize) -> Result<Vec<u8>, ParquetError> {
+    let schema = "message references { optional binary path (UTF8); required int64 offset; required int64 size; \
+                  optional binary raw; }";
+    let (mut paths, mut is_there) = (Vec::new(), vec![0i16; count]);
+    let (mut offsets, mut sizes) = (vec![0i64; count], vec![0i64; count]);
+    for (number, path, (offset, size)) in rows {
+        paths.push(ByteArray::from(*path));
+        let row = number - first;
+        (is_there[row], offsets[row], sizes[row]) = (1, *offset as i64, *size as i64);
+    }
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
+    let mut bytes = Vec::new();
+    let schema = Arc::new(parse_message_type(schema)?);
+    let mut file = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties))?;
+    let mut group = file.next_row_group()?;
+    column::<ByteArrayType>(&mut group, &paths, Some(&is_there))?;
+    column::<Int64Type>(&mut group, &offsets, None)?;
+    column::<Int64Type>(&mut group, &sizes, None)?;
+    column::<ByteArrayType>(&mut group, &[], Some(&vec![0; count]))?;
+    group.close()?;
+    file.close()?;
+    Ok(bytes)
+}
+
+/// Writes the next column of a group.
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>,
+    values: &[T::T],
+    is_there: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let ended = || ParquetError::General("there are fewer columns".to_owned());
+    let mut column = group.next_column()?.ok_or_else(ended)?;
+    column.typed::<T>().write_batch(values, is_there, None)?;
+    column.close()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::object::Memory;
     use crate::{Access, Array, Hyperslab};
+
+    /// What is written is read again, also of an array with missing chunks and more references than a file has.
+    #[test]
+    fn what_is_written_is_read_again() {
+        let rows_of = |storage: &Storage, name: &str| {
+            let bytes = read_whole(&**storage, name, 1 << 20).unwrap().unwrap();
+            rows(bytes, RECORDS, 1 << 24).unwrap()
+        };
+        let mut refs = String::from(
+            r#"{"version":1,"refs":{".zgroup":"{\"zarr_format\":2}","g/x/.zarray":"{\"shape\":[25000],\"chunks\":[1]}",
+               "s/.zarray":"{\"shape\":[],\"chunks\":[]}","s/0":["/a/b.nc",7,8]"#,
+        );
+        for number in (0..10_000).step_by(3).chain(20_005..20_007) {
+            refs += &format!(r#","g/x/{number}":["/a/b{}.nc",{number},16]"#, number % 2);
+        }
+        refs += "}}";
+        let storage = Storage::new(Memory::new()).unwrap();
+        write(&refs, &storage, "r.parq").unwrap();
+        let first = rows_of(&storage, "r.parq/g/x/refs.0.parq");
+        assert_eq!(first.len(), RECORDS);
+        for (number, row) in first.iter().enumerate() {
+            let due = (number % 3 == 0).then(|| format!("/a/b{}.nc", number % 2));
+            let part = if due.is_some() { (number as u64, 16) } else { (0, 0) };
+            assert_eq!((&row.path, row.part, &row.raw), (&due, part, &None));
+        }
+        assert!(read_whole(&*storage, "r.parq/g/x/refs.1.parq", 1).unwrap().is_none());
+        let last = rows_of(&storage, "r.parq/g/x/refs.2.parq");
+        assert_eq!((last.len(), last[5].part, last[7].path.is_none()), (5000, (20_005, 16), true));
+        assert_eq!(rows_of(&storage, "r.parq/s/refs.0.parq")[0].part, (7, 8));
+        let document = json::read(&read_whole(&*storage, "r.parq/.zmetadata", 1 << 20).unwrap().unwrap()).unwrap();
+        assert_eq!(document.get("record_size").and_then(Value::as_usize), Some(RECORDS));
+        let nameless = r#"{"version":1,"refs":{".zarray":"{\"shape\":[],\"chunks\":[]}"}}"#;
+        assert!(matches!(write(nameless, &storage, "r").unwrap_err().kind(), ErrorKind::Unsupported(_)));
+    }
 
     #[test]
     fn chunks_have_numbers_in_row_major_order() {

@@ -71,6 +71,12 @@ pub(super) fn may_be(first: &[u8]) -> bool {
     first.trim_ascii_start().first() == Some(&b'{')
 }
 
+/// Whether the name of a directory says that it may have references in Parquet files.
+pub(super) fn may_be_parquet(path: &Path) -> bool {
+    let is_named = |end: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
+    is_named("parq") || is_named("parquet")
+}
+
 /// The objects that a document says.
 ///
 /// # Errors
@@ -317,6 +323,13 @@ impl Stores {
 #[cfg(not(feature = "network"))]
 pub(super) const WITHOUT_NETWORK: ErrorKind = ErrorKind::Unsupported(
     "URLs, which this build does not include; build with the feature network (CMake: -DNCZCHUNK_NETWORK=ON)",
+);
+
+/// What is said of references in Parquet files where they cannot be read.
+#[cfg(not(feature = "parquet"))]
+pub(super) const WITHOUT_PARQUET: ErrorKind = ErrorKind::Unsupported(
+    "references in Parquet files, which this build does not include; build with the feature parquet (CMake: \
+     -DNCZCHUNK_PARQUET=ON)",
 );
 
 /// What is said of references at a URL that lead to files.

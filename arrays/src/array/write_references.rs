@@ -3,7 +3,12 @@
 //! What arrays and groups are is said by documents of Zarr v2, which are made in memory as for new arrays. A chunk is a
 //! range of the object that it is in.
 
+use std::path::Path;
+
 use super::documents::{V2_ARRAY, below};
+#[cfg(not(feature = "parquet"))]
+use super::references::WITHOUT_PARQUET;
+use super::references::may_be_parquet;
 use super::{Array, ArrayFormat, Description, create_group, list};
 use crate::alloc;
 use crate::dataset::Node;
@@ -13,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
-use crate::object::{Entry, Memory, Name, Storage, read_whole};
+use crate::object::{Entry, Memory, Name, Storage, check_name, read_whole};
 use crate::store::ChunkState;
 
 /// The text of references to all chunks of an array, or of the arrays in a group and in those below it; an empty name
@@ -40,6 +45,23 @@ pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
     writing.add_documents("", &mut all)?;
     all.append(writing.chunks)?;
     json::compact(&Value::object([("version", Value::number(1)?), ("refs", all)])?)
+}
+
+/// Writes what [`references`] says as an object of a storage: JSON, or Parquet files below the name of the object if
+/// that ends with `.parq` or `.parquet` (with the feature `parquet`), as kerchunk and fsspec have them.
+///
+/// # Errors
+/// Those of [`references`], `Unsupported` for Parquet in a build without it and for an array without a name, and those
+/// of the storage that is written to. JSON is written as a whole or not at all.
+pub fn write_references(storage: &Storage, name: &str, url: &str, to: &Storage, object: &str) -> Result<()> {
+    let text = references(storage, name, url)?;
+    if !may_be_parquet(Path::new(object)) {
+        return to.write(object, text.as_bytes());
+    }
+    #[cfg(feature = "parquet")]
+    return super::parquet::write(&text, to, object);
+    #[cfg(not(feature = "parquet"))]
+    Err(Error::from(WITHOUT_PARQUET).in_object(object))
 }
 
 /// What has been written.
@@ -139,8 +161,10 @@ impl Writing<'_> {
             }
             let within = if chunk.object.is_empty() { "" } else { "/" };
             let mut part = Vec::new();
-            // What is joined names its files itself.
-            let (url, within) = if self.storage.joined().is_some() { ("", "") } else { (self.url, within) };
+            // What is joined, and what links lead to, names its files itself.
+            let is_whole =
+                self.storage.joined().is_some() || array.is_elsewhere() && check_name(&chunk.object).is_err();
+            let (url, within) = if is_whole { ("", "") } else { (self.url, within) };
             for value in [
                 Value::text_of(format_args!("{url}{within}{}", chunk.object))?,
                 Value::number(chunk.offset)?,

@@ -96,7 +96,7 @@ pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> 
     let dimensions = dimensions(&metadata)?;
     let mut store = chunks::store(file.booklet, name, &metadata, file.metadata.compression)?;
     store.set_limit(storage.memory_limits().chunk());
-    Ok(Opened { variable, store, element, dimensions, attributes })
+    Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: false })
 }
 
 /// Calls `one` for what is in a cfdb file: if `name` is empty for the file itself and then for its variables in their

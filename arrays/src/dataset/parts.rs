@@ -13,4 +13,6 @@ pub(crate) struct Opened {
     pub(crate) element: ElementType,
     pub(crate) dimensions: Dimensions,
     pub(crate) attributes: Attributes,
+    /// Whether its chunks are in another storage than the one in which it was opened: a link leads there.
+    pub(crate) is_elsewhere: bool,
 }

@@ -21,6 +21,8 @@ const MORE: u64 = 64 << 20;
 
 /// A file.
 pub(super) struct File {
+    /// Its number among those of the call.
+    pub number: usize,
     pub storage: Storage,
     pub name: String,
     /// How many bytes the file has.
@@ -59,7 +61,7 @@ pub(crate) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) ->
 
 impl File {
     /// Reads the superblock of a file of a storage.
-    pub(super) fn open(storage: &Storage, name: &str) -> Result<File> {
+    pub(super) fn open(storage: &Storage, name: &str, number: usize) -> Result<File> {
         let mut first = Vec::new();
         let Some(len) = read_more(&**storage, name, ByteRange::At(0), BLOCK as usize, &mut first)? else {
             return Err(ErrorKind::NotFound("file").into());
@@ -68,7 +70,8 @@ impl File {
         let budget = Cell::new(len.saturating_mul(TIMES).saturating_add(MORE));
         let limit = storage.memory_limits().metadata();
         let (storage, name, blocks) = (storage.clone(), alloc::text(name)?, RefCell::new(HashMap::new()));
-        let mut file = File { storage, name, len, base: 0, sizes, root: 0, extension: None, limit, blocks, budget };
+        let mut file =
+            File { number, storage, name, len, base: 0, sizes, root: 0, extension: None, limit, blocks, budget };
         file.keep(0, first)?;
         for at in superblocks(len) {
             file.base = at;
@@ -170,6 +173,11 @@ impl File {
             Some(len) if len == self.len => Ok(()),
             _ => Err(ErrorKind::Changed.into()),
         }
+    }
+
+    /// Forgets what has been read of it.
+    pub(super) fn forget(&self) {
+        self.blocks.borrow_mut().clear();
     }
 
     fn keep(&self, number: u64, block: Vec<u8>) -> Result<()> {

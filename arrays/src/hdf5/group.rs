@@ -7,7 +7,7 @@ use super::header::{Header, kind};
 use super::heap::FractalHeap;
 use crate::alloc;
 use crate::dataset::lossy_text;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// A link of a group.
 pub(super) struct Link {
@@ -23,7 +23,9 @@ pub(super) enum Target {
     Object(u64),
     /// What has this path.
     Path(String),
-    /// Something in another file, or what only programs know that have made it.
+    /// What has a path in the file of another path.
+    InFile { file: String, path: String },
+    /// What only programs know that have made it.
     Elsewhere,
 }
 
@@ -72,6 +74,17 @@ fn link(cursor: &mut Cursor<'_>) -> Result<Link> {
         1 => {
             let len = usize::from(cursor.u16()?);
             Target::Path(lossy_text(cursor.take(len)?)?)
+        }
+        64 => {
+            let len = usize::from(cursor.u16()?);
+            let (version, texts) = cursor.take(len)?.split_first().ok_or_else(|| malformed("a link has no target"))?;
+            // What is above the flags, of which there are none yet.
+            if version >> 4 != 0 {
+                return Err(ErrorKind::Unsupported("a structure of an HDF5 file of an unknown version").into());
+            }
+            let mut texts = texts.split(|byte| *byte == 0).map(lossy_text);
+            let mut text = || texts.next().ok_or_else(|| malformed("a link has no target"))?;
+            Target::InFile { file: text()?, path: text()? }
         }
         _ => Target::Elsewhere,
     };

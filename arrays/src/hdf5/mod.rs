@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   open.rs         opening an array, and telling what there is
+//!   files.rs        the file, and those that its links lead to
 //!   text.rs         variable-length strings
 //!   chunks.rs       where chunks are: the nodes of the index that are kept
 //!   index.rs        the indices of chunks: from node to node, without reading
@@ -30,6 +31,7 @@ mod chunks;
 mod dataset;
 mod datatype;
 mod file;
+mod files;
 mod group;
 mod header;
 mod heap;

@@ -9,6 +9,7 @@ use super::chunks::{Edges, InChunks};
 use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_dataset};
 use super::datatype::What;
 use super::file::File;
+use super::files::Files;
 use super::group::{Link, Target, is_group, links};
 use super::header::Header;
 use super::index::Index;
@@ -22,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::netcdf;
 use crate::object::{Name, Storage};
+use crate::shared::Shared;
 use crate::store::ChunkStore;
 use crate::strings::{self, TextChunks};
 use crate::variable::{Endian, Variable};
@@ -31,8 +33,8 @@ const NO_COORDINATE: &str = "_nc4_non_coord_";
 /// What it writes as the name of the array that stands for a dimension without a variable.
 const NO_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
 
-/// Soft links are followed so often on the way to one object.
-const MOST_SOFT_LINKS: usize = 16;
+/// Links to paths are followed so often on the way to one object.
+const MOST_LINKS: usize = 16;
 /// Groups are within others so deep, and names are so long.
 const MOST_GROUPS: usize = 256;
 const LONGEST_NAME: usize = 64 << 10;
@@ -57,8 +59,9 @@ impl Group {
     }
 }
 
-/// An object that was found, and the groups that it is in, from the root on.
+/// An object that was found: its file, its header, the groups that it is in from the root of the file on, and its name.
 struct Found {
+    file: Shared<File>,
     header: Header,
     groups: Vec<Group>,
     name: String,
@@ -67,8 +70,30 @@ struct Found {
 /// The object of a path.
 ///
 /// # Errors
-/// `NotFound`, `Unsupported` for a link to another file, and those of what the file says.
-fn find(file: &File, path: &str) -> Result<Found> {
+/// `NotFound`, `Unsupported` for a link to another file that is not followed, those of opening it, and those of what
+/// the files say. What fails behind a link to another file is about the link.
+fn find(files: &Files, file: &Shared<File>, path: &str) -> Result<Found> {
+    let mut link = None;
+    find_by(files, file, path, &mut link).map_err(|error| behind(link, error))
+}
+
+/// As [`find`], of a path in another file, to which a link of a file leads.
+fn find_in(files: &Files, from: &File, file: &str, path: &str) -> Result<Found> {
+    let mut link = Some((alloc::text(path)?, alloc::text(file)?));
+    let found = files.linked(from, file).and_then(|file| find_by(files, &file, path, &mut link));
+    found.map_err(|error| behind(link, error))
+}
+
+/// An error of what is behind the link to a path in a file.
+fn behind(link: Option<(String, String)>, error: Error) -> Error {
+    match link {
+        Some((path, file)) => error.in_object(format_args!("link to {path} in {file}")),
+        None => error,
+    }
+}
+
+/// As [`find`]. `link` is the path and the file of the last link to another file.
+fn find_by(files: &Files, file: &Shared<File>, path: &str, link: &mut Option<(String, String)>) -> Result<Found> {
     let mut parts = Vec::new();
     let add = |parts: &mut Vec<String>, path: &str| {
         path.split('/')
@@ -77,22 +102,23 @@ fn find(file: &File, path: &str) -> Result<Found> {
             .try_for_each(|part| alloc::push(parts, alloc::text(part)?))
     };
     add(&mut parts, path)?;
-    let mut groups = Vec::new();
-    alloc::push(&mut groups, Group::read(file, file.root)?)?;
-    let mut soft_links = 0;
+    let (mut file, mut groups) = (file.clone(), Vec::new());
+    alloc::push(&mut groups, Group::read(&file, file.root)?)?;
+    let mut num_links = usize::from(link.is_some());
     while let Some(part) = parts.pop() {
         if part == ".." {
             groups.truncate(groups.len().saturating_sub(1).max(1));
             continue;
         }
         let group = groups.last().ok_or(ErrorKind::Internal)?;
-        let link = group.find(&part).ok_or(ErrorKind::NotFound("variable"))?;
-        match &link.to {
+        let found = group.find(&part).ok_or(ErrorKind::NotFound("variable"))?;
+        num_links += usize::from(!matches!(found.to, Target::Object(_)));
+        match &found.to {
             Target::Object(address) => {
-                let header = Header::read(file, *address)?;
+                let header = Header::read(&file, *address)?;
                 if parts.is_empty() {
                     let name = alloc::text(&part)?;
-                    return Ok(Found { header, groups, name });
+                    return Ok(Found { file, header, groups, name });
                 }
                 if groups.len() == MOST_GROUPS {
                     return Err(malformed("groups are nested too deeply"));
@@ -100,29 +126,32 @@ fn find(file: &File, path: &str) -> Result<Found> {
                 if !is_group(&header) {
                     return Err(ErrorKind::NotFound("variable").into());
                 }
-                let group = Group { address: *address, links: links(file, &header)? };
+                let group = Group { address: *address, links: links(&file, &header)? };
                 alloc::push(&mut groups, group)?;
             }
+            Target::Path(_) if num_links > MOST_LINKS => return Err(malformed("soft links form a cycle")),
             Target::Path(path) => {
-                soft_links += 1;
-                if soft_links > MOST_SOFT_LINKS {
-                    return Err(malformed("soft links form a cycle"));
-                }
                 let path = alloc::text(path)?;
                 if path.starts_with('/') {
                     groups.truncate(1);
                 }
                 add(&mut parts, &path)?;
             }
-            Target::Elsewhere => return Err(elsewhere()),
+            Target::InFile { file: name, path } => {
+                *link = Some((alloc::text(path)?, alloc::text(name)?));
+                if num_links > MOST_LINKS {
+                    return Err(malformed("links to other files form a cycle"));
+                }
+                add(&mut parts, path)?;
+                file = files.linked(&file, name)?;
+                groups.clear();
+                alloc::push(&mut groups, Group::read(&file, file.root)?)?;
+            }
+            Target::Elsewhere => return Err(defined_by_a_program()),
         }
     }
     let address = groups.last().ok_or(ErrorKind::Internal)?.address;
-    Ok(Found { header: Header::read(file, address)?, groups, name: String::new() })
-}
-
-fn elsewhere() -> Error {
-    ErrorKind::Unsupported("an HDF5 link to another file").into()
+    Ok(Found { header: Header::read(&file, address)?, file, groups, name: String::new() })
 }
 
 /// Opens an array of a file of a storage.
@@ -131,15 +160,15 @@ fn elsewhere() -> Error {
 /// `NotFound`, `NotAnArray`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `Truncated`, `Rank`,
 /// `DimensionLength`, `VariableSize`, `Limit`, `Changed`, `OutOfMemory`, and those of the storage.
 pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
-    let file = File::open(storage, file)?;
-    let Found { header, groups, name } = find(&file, name)?;
+    let (files, first) = Files::open(storage, file)?;
+    let Found { file, header, groups, name } = find(&files, &first, name)?;
     if !is_dataset(&header) {
         return Err(ErrorKind::NotAnArray.into());
     }
     let dataset = Dataset::read(&file, &header)?;
     let (dimensions, attributes) = told(&file, &header, &dataset, (&mut groups.iter().rev(), &name))?;
     let (variable, store, element) = build(&file, &name, &dataset)?;
-    Ok(Opened { variable, store, element, dimensions, attributes })
+    Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: file.number != first.number })
 }
 
 /// Calls `one` for a group or an array of a file of a storage; for a group then for what is in it and, if `recursive`,
@@ -154,27 +183,21 @@ pub(crate) fn list(
     recursive: bool,
     one: &mut dyn FnMut(Node) -> Result<()>,
 ) -> Result<()> {
-    let file = File::open(storage, file)?;
+    let (files, first) = Files::open(storage, file)?;
     let name = name.trim_matches('/');
-    let found = find(&file, name)?;
-    let header = &found.header;
-    if is_dataset(header) {
-        return one(array(&file, header, (&mut found.groups.iter().rev(), &found.name), name)?);
+    let found = find(&files, &first, name)?;
+    if is_dataset(&found.header) {
+        let Found { file, header, groups, name: own } = found;
+        return one(array(&file, &header, (&mut groups.iter().rev(), &own), name)?);
     }
-    if !is_group(header) {
+    if !is_group(&found.header) {
         return Err(ErrorKind::NotFound("group").into());
     }
-    one(Node::of_group(name, attribute::shown(&file, header)?)?)?;
-    let mut levels = Vec::new();
-    for group in found.groups.into_iter().filter(|group| group.address != header.address) {
-        alloc::push(&mut levels, Level { group, name: String::new(), next: usize::MAX })?;
-    }
-    let group = Group::read(&file, header.address)?;
-    alloc::push(&mut levels, Level { group, name: alloc::text(name)?, next: 0 })?;
-    let mut listed = HashSet::new();
+    one(Node::of_group(name, attribute::shown(&found.file, &found.header)?)?)?;
+    let (mut levels, mut listed) = (Vec::new(), HashSet::new());
+    enter(&mut levels, found, name)?;
     for level in &levels {
-        listed.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-        listed.insert(level.group.address);
+        is_first(&mut listed, &level.file, level.group.address)?;
     }
     while let Some(level) = levels.last_mut() {
         let Some(link) = level.group.links.get(level.next) else {
@@ -182,43 +205,49 @@ pub(crate) fn list(
             continue;
         };
         level.next += 1;
-        let last = link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name);
-        let name = below(&level.name, last)?;
+        let file = level.file.clone();
+        let last = alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?;
+        let name = below(&level.name, &last)?;
+        let is_object = matches!(link.to, Target::Object(_));
         let found = match &link.to {
-            Target::Object(address) => Header::read(&file, *address),
-            Target::Path(path) if path.starts_with('/') => find(&file, path).map(|found| found.header),
-            Target::Path(path) => find(&file, &below(&level.name, path)?).map(|found| found.header),
-            Target::Elsewhere => Err(elsewhere()),
+            Target::Object(address) => {
+                Header::read(&file, *address).map(|header| Found { file, header, groups: Vec::new(), name: last })
+            }
+            Target::Path(path) if path.starts_with('/') => find(&files, &file, path),
+            Target::Path(path) => find(&files, &first, &below(&level.name, path)?),
+            Target::InFile { file: other, path } => find_in(&files, &file, other, path),
+            Target::Elsewhere => Err(defined_by_a_program()),
         };
-        let header = match found {
-            Ok(header) => header,
-            Err(error) if is_of_the_file(&error) => {
+        let found = match found {
+            Ok(found) => found,
+            // Of what links lead to, errors of the system are told as those of the file are.
+            Err(error) if is_of_the_file(&error) || !is_object && is_of_the_system(&error) => {
                 one(Node::unreadable(&name, error)?)?;
                 continue;
             }
             Err(error) => return Err(error),
         };
-        if is_dataset(&header) {
-            let last = alloc::text(last)?;
-            let groups = &mut levels.iter().rev().map(|level| &level.group);
-            if !is_dimension_alone(&file, &header)? {
-                one(array(&file, &header, (groups, &last), &name)?)?;
+        if is_dataset(&found.header) {
+            let Found { file, header, .. } = &found;
+            // Where the object has groups of its own, a link has led to it.
+            let within = levels.iter().rev().take_while(|level| level.file.number == file.number);
+            let groups: &mut dyn Iterator<Item = &Group> = match found.groups.is_empty() {
+                true => &mut within.map(|level| &level.group),
+                false => &mut found.groups.iter().rev(),
+            };
+            if !is_dimension_alone(file, header)? {
+                one(array(file, header, (groups, &found.name), &name)?)?;
             }
-        } else if is_group(&header) {
-            one(Node::of_group(&name, attribute::shown(&file, &header)?)?)?;
-            listed.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        } else if is_group(&found.header) {
+            one(Node::of_group(&name, attribute::shown(&found.file, &found.header)?)?)?;
             // What several links lead to is listed with the first of them.
-            if recursive && listed.insert(header.address) {
-                if levels.len() == MOST_GROUPS {
+            if recursive && is_first(&mut listed, &found.file, found.header.address)? {
+                if levels.len() >= MOST_GROUPS {
                     return Err(malformed("groups are nested too deeply"));
                 }
-                match links(&file, &header) {
-                    Ok(links) => {
-                        let group = Group { address: header.address, links };
-                        alloc::push(&mut levels, Level { group, name, next: 0 })?;
-                    }
+                match enter(&mut levels, found, &name) {
                     Err(error) if is_of_the_file(&error) => one(Node::unreadable(&name, error)?)?,
-                    Err(error) => return Err(error),
+                    entered => entered?,
                 }
             }
         }
@@ -232,8 +261,8 @@ pub(crate) fn list(
 /// # Errors
 /// `NotFound`, and those of what the file says of the group and its members.
 pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Vec<GroupDimension>> {
-    let file = File::open(storage, file)?;
-    let header = find(&file, name)?.header;
+    let (files, first) = Files::open(storage, file)?;
+    let Found { file, header, .. } = find(&files, &first, name)?;
     if !is_group(&header) {
         return Err(ErrorKind::NotFound("group").into());
     }
@@ -264,9 +293,36 @@ pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Ve
 
 /// A group that is listed, and which of its links is the next.
 struct Level {
+    file: Shared<File>,
     group: Group,
     name: String,
     next: usize,
+}
+
+/// Adds a group that was found, which is to be listed by a name. Of those that it is in only the dimensions count.
+fn enter(levels: &mut Vec<Level>, found: Found, name: &str) -> Result<()> {
+    let Found { file, header, groups, .. } = found;
+    for group in groups.into_iter().filter(|group| group.address != header.address) {
+        alloc::push(levels, Level { file: file.clone(), group, name: String::new(), next: usize::MAX })?;
+    }
+    let group = Group { address: header.address, links: links(&file, &header)? };
+    Ok(alloc::push(levels, Level { file, group, name: alloc::text(name)?, next: 0 })?)
+}
+
+/// Whether a group is the first of those that are listed which has its address in its file.
+fn is_first(listed: &mut HashSet<(usize, u64)>, file: &File, address: u64) -> Result<bool> {
+    listed.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+    Ok(listed.insert((file.number, address)))
+}
+
+/// What is said of a link that is of none of HDF5's kinds.
+fn defined_by_a_program() -> Error {
+    ErrorKind::Unsupported("an HDF5 link of a kind that a program has defined").into()
+}
+
+/// Whether an error is one of opening another file.
+fn is_of_the_system(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::System(_) | ErrorKind::UnknownFormat | ErrorKind::Refused)
 }
 
 fn below(group: &str, name: &str) -> Result<String> {

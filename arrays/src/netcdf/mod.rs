@@ -48,7 +48,8 @@ impl FileFormat for Classic {
         let element = variable_header.element;
         let chunks = ObjectChunks::new(storage.clone(), InFile::new(file, name, layout, read.len)?);
         let store = ChunkStore::new(chunks)?;
-        Ok(Opened { variable, store, element, dimensions, attributes: Attributes::of(variable_header.attributes)? })
+        let attributes = Attributes::of(variable_header.attributes)?;
+        Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: false })
     }
 
     fn list(

@@ -1,6 +1,7 @@
 //! A storage that several arrays share.
 
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 use super::byte_range::ByteRange;
 use super::joined::{Joined, JoinedObjects, Part};
@@ -23,6 +24,9 @@ pub struct Storage {
     joined: Option<Shared<Joined>>,
     codecs: CodecRegistry,
     allows_partial: bool,
+    /// Whether links in files to other files are followed, and the path of the file if it was opened by that.
+    follows_links: bool,
+    path: Option<Shared<PathBuf>>,
     limits: MemoryLimits,
 }
 
@@ -44,6 +48,8 @@ impl Storage {
             joined: None,
             codecs: CodecRegistry::default(),
             allows_partial: false,
+            follows_links: false,
+            path: None,
             limits: MemoryLimits::default(),
         })
     }
@@ -64,7 +70,8 @@ impl Storage {
     /// `Argument` for a name that no object can have; `OutOfMemory`.
     pub fn file(&self, name: &str) -> Result<Self> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        Ok(Storage { file: Some(Shared::new(alloc::text(name)?)?), joined: None, ..self.clone() })
+        let file = Some(Shared::new(alloc::text(name)?)?);
+        Ok(Storage { file, joined: None, path: None, ..self.clone() })
     }
 
     /// The storages at these paths, joined along a dimension: see [`concat`](crate::concat()).
@@ -90,10 +97,22 @@ impl Storage {
         self.joined = None;
     }
 
-    /// The same storage with another one's codecs, if it has any, and memory limits.
+    /// The same storage with another one's codecs, if it has any, memory limits, and whether links are followed.
     pub(crate) fn like(&self, other: &Storage) -> Self {
         let codecs = if other.codecs.is_empty() { &self.codecs } else { &other.codecs };
-        Storage { codecs: codecs.clone(), limits: other.limits, ..self.clone() }
+        let follows_links = other.follows_links;
+        Storage { codecs: codecs.clone(), limits: other.limits, follows_links, ..self.clone() }
+    }
+
+    /// The same file, which has this path.
+    pub(crate) fn at_path(self, path: &Path) -> Result<Self> {
+        Ok(Storage { path: Some(Shared::new(path.to_owned())?), ..self })
+    }
+
+    /// The path of the file, if it was opened by that.
+    #[cfg_attr(not(feature = "hdf5"), allow(dead_code, reason = "only HDF5 files have links to others"))]
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_ref().map(|path| path.as_path())
     }
 
     /// Sets whether files that hold only a part of their arrays may be opened, such as cfdb files that are marked as
@@ -101,6 +120,22 @@ impl Storage {
     /// refused.
     pub fn allow_partial(&mut self, allow: bool) {
         self.allows_partial = allow;
+    }
+
+    /// Sets whether links of HDF5 files to other files (external links) are followed. By default they are refused, so
+    /// that a file leads to no other.
+    ///
+    /// A link in a file that was opened by its path leads to the path that it says: from the directory of the file on
+    /// if that is relative, and otherwise to any file that this process may read. A link in a file at a URL, or in
+    /// another object of a storage, leads to an object of the same storage, from the file's name on, and nowhere else.
+    pub fn allow_external_links(&mut self, allow: bool) {
+        self.follows_links = allow;
+    }
+
+    /// Whether links to other files are followed.
+    #[cfg(feature = "hdf5")]
+    pub(crate) fn follows_links(&self) -> bool {
+        self.follows_links
     }
 
     /// From now on each document of Zarr's metadata is read once, and kept in memory as long as the storage or an

@@ -19,7 +19,7 @@ pub(crate) fn opened(metadata: &Metadata, storage: &Storage, prefix: &str) -> Re
     let dimensions = Dimensions { names, unlimited: alloc::copied(&metadata.unlimited)? };
     let mut attributes = attributes(&metadata.attributes, Some(metadata.element))?;
     attributes.error.clone_from(&metadata.attributes_error);
-    Ok(Opened { variable, store, element: metadata.element, dimensions, attributes })
+    Ok(Opened { variable, store, element: metadata.element, dimensions, attributes, is_elsewhere: false })
 }
 
 /// An array of this name, or why it cannot be opened.

@@ -594,3 +594,20 @@ fn groups_get_what_is_complete() {
         assert_eq!(others, [""; 0]);
     }
 }
+
+/// Links of HDF5 files to other files are followed where the user allows it.
+#[test]
+fn links_to_other_files_are_copied_if_that_is_allowed() {
+    let directory = Temporary::new();
+    let copy = ["copy", "tests/vectors/links/sub/third.h5", "@/out.zarr"];
+    let message = run_at(&directory, &copy).message(1);
+    let words = "up: link to /y in ../other.h5: not supported: an HDF5 link to another file, unless";
+    assert!(message.contains(words), "{message}");
+    assert!(directory.names().is_empty());
+    run_at(&directory, &[&["--external-links"], &copy[..]].concat()).text();
+    let storage = open_storage(&directory.join("out.zarr")).unwrap();
+    let read = |name: &str| Array::open_in(&storage, name, Access::Read).unwrap().read::<i64>(&Hyperslab::all());
+    assert_eq!(read("up").unwrap(), [0, 1, 2, 3, 4]);
+    let text = run_at(&directory, &["list", "tests/vectors/links/main.h5", "group", "--external-links"]).text();
+    assert!(text.contains("group/x") && text.contains("float32"), "{text}");
+}

@@ -600,6 +600,7 @@ impl World {
                 1 => _ = check(nczchunk_storage_file(storage, name(input), &raw mut made, context)),
                 2 => {
                     check(nczchunk_storage_allow_partial(storage, input.between(0, 1) as c_int, context));
+                    check(nczchunk_storage_allow_external_links(storage, input.between(0, 1) as c_int, context));
                     if input.between(0, 1) == 1 {
                         check(nczchunk_storage_keep_metadata(storage, context));
                     }

@@ -17,12 +17,12 @@ from .limits import MemoryLimits
 from .listing import Node, list_nodes
 from .rechunk import RechunkReport, rechunk, rechunk_plan
 from .references import write_references
-from .storage import concat
+from .storage import concat, with_external_links
 
 __version__: str = _c.c.version().decode()
 __all__ = ["Array", "Cache", "CacheStatistics", "ChunkLocation", "Error", "Group", "MemoryLimits", "NewZip", "Node",
            "ReadCost", "RechunkReport", "advise", "concat", "create", "create_group", "errors", "has_codec",
-           "list_nodes", "open", "open_group", "rechunk", "rechunk_plan", "write_references"]
+           "list_nodes", "open", "open_group", "rechunk", "rechunk_plan", "with_external_links", "write_references"]
 
 
 def has_codec(name: str) -> bool:

@@ -363,6 +363,7 @@ _FUNCTIONS = [
     ("rechunk_plan", c_int, [_POINTER, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
     ("storage_new", c_int, [POINTER(StorageCallbacks), POINTER(_POINTER), _POINTER]),
     ("storage_open", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
+    ("storage_allow_external_links", c_int, [_POINTER, c_int, _POINTER]),
     ("storage_concat", c_int, [c_size_t, POINTER(c_char_p), c_char_p, POINTER(_POINTER), _POINTER]),
     ("storage_create", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),
     ("storage_create_zip", c_int, [c_char_p, POINTER(_POINTER), _POINTER]),

@@ -7,11 +7,11 @@ from os import PathLike
 
 from . import _c, limits
 from ._c import c
-from .storage import Concatenation
+from .storage import Concatenation, WithExternalLinks
 
 
-def write_references(path: str | PathLike[str] | Concatenation, output: str | PathLike[str], name: str = "", *,
-                     url: str | None = None) -> None:
+def write_references(path: str | PathLike[str] | Concatenation | WithExternalLinks, output: str | PathLike[str],
+                     name: str = "", *, url: str | None = None) -> None:
     """Writes a JSON file of references to all chunks of an array, or of the arrays in a group and below it; by default
     of all that is at a path. fsspec, Zarr and xarray read the arrays by it from where they are:
 
@@ -22,10 +22,11 @@ def write_references(path: str | PathLike[str] | Concatenation, output: str | Pa
     itself.
 
     What Zarr v2 or numcodecs does not have is refused by name, and then nothing is written."""
-    if isinstance(path, Concatenation):
+    named = path.path if isinstance(path, WithExternalLinks) else path
+    if isinstance(named, Concatenation):
         url = ""
     elif url is None:
-        url = os.fspath(path)
+        url = os.fspath(named)
         if "://" not in url:
             url = os.path.realpath(url)
     directory, file = os.path.split(os.path.abspath(output))

@@ -70,9 +70,38 @@ def concat(paths: Iterable[str | bytes | os.PathLike[Any]], dimension: str) -> C
     return Concatenation(given, dimension)
 
 
+class WithExternalLinks:
+    """A path of which links are followed: what with_external_links() returns, to be given where a path is. It can be
+    pickled."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WithExternalLinks) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash((WithExternalLinks, self.path))
+
+    def __repr__(self) -> str:
+        return f"nczchunk.with_external_links({self.path!r})"
+
+
+def with_external_links(path: Any) -> WithExternalLinks:
+    """Allows links of HDF5 files to other files (external links) to be followed, which are refused otherwise. path: as
+    for open(). The result is given where a path is:
+
+    >>> nczchunk.open(nczchunk.with_external_links("master.h5"), "entry/data_000001")       # doctest: +SKIP
+
+    In a file that is opened by its path, a link leads to the path that it says: from the directory of the file on if
+    that is relative, and otherwise to any file that this process may read. In a file at a URL a link leads to an object
+    of the same server or bucket and nowhere else."""
+    return path if isinstance(path, WithExternalLinks) else WithExternalLinks(kept(path))
+
+
 def is_path(given: Any) -> bool:
     """Whether this is a path, or what is no storage either."""
-    return _adapter(given) is None and not isinstance(given, Concatenation)
+    return _adapter(given) is None and not isinstance(given, (Concatenation, WithExternalLinks))
 
 
 def is_known(given: Any) -> bool:
@@ -94,7 +123,7 @@ def shown(path: Any, name: str = "") -> str:
 
 def is_writable(path: Any) -> bool:
     """Whether something can be written there."""
-    if isinstance(path, Concatenation):
+    if isinstance(path, (Concatenation, WithExternalLinks)):
         return False
     adapter = _adapter(path)
     return os.path.isdir(path) if adapter is None else adapter.is_writable
@@ -115,6 +144,10 @@ def opened(path: Any, find: Any = None, in_flight: int = 0, loop: Any = None) ->
     zarr-python's; by default zarr-python's own.
     """
     path, pointer = same_as_path(path), c_void_p()
+    if isinstance(path, WithExternalLinks):
+        found = opened(path.path, find, in_flight, loop)
+        found.share(lambda pointer: _c.call(c.storage_allow_external_links, pointer, 1))
+        return found
     adapter = _adapter(path)
     if isinstance(path, Concatenation):
         path.open(pointer)

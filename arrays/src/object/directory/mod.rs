@@ -9,7 +9,7 @@ mod portable;
 mod unix;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
@@ -20,6 +20,7 @@ pub(super) use unix::{Named, Root, named};
 use super::byte_range::ByteRange;
 use super::close::close;
 use super::file::NO_FILE;
+use super::name::Name;
 use super::paths;
 use super::temp_name::{self, Unfinished};
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
@@ -46,6 +47,8 @@ pub struct Directory {
     is_synced: bool,
     /// Whether the directory's own name is known to be on the disk.
     is_above_synced: AtomicBool,
+    /// Its path, if objects are called by their whole paths.
+    path: Option<PathBuf>,
 }
 
 impl Directory {
@@ -56,7 +59,7 @@ impl Directory {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let root = Root::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
-        Ok(Directory { root, is_synced: false, is_above_synced: AtomicBool::new(false) })
+        Ok(Directory { root, is_synced: false, is_above_synced: AtomicBool::new(false), path: None })
     }
 
     /// Opens a directory, and creates it and the directories above it if they do not exist.
@@ -68,6 +71,12 @@ impl Directory {
         paths::make_directories(path).map_err(|error| Error::from(error).in_object(path.display()))?;
         // If that is no directory, this says so.
         Self::open(path)
+    }
+
+    /// The same directory of this path, which calls objects by their whole paths where it tells their names.
+    #[cfg(feature = "hdf5")]
+    pub(crate) fn with_whole_names(self, path: PathBuf) -> Self {
+        Directory { path: Some(path), ..self }
     }
 
     /// Sets whether a write waits until the object and its name are on the disk (fsync), so that they survive a power
@@ -245,6 +254,13 @@ impl ObjectStore for Directory {
     fn location(&self, prefix: &str) -> Result<Option<u128>> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         self.root.location(prefix).map(Some).map_err(|error| Error::from(error).in_object(prefix))
+    }
+
+    fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        match &self.path {
+            Some(path) => one(&Name::of(format_args!("{}", path.join(name).display()))?),
+            None => one(name),
+        }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -1,0 +1,142 @@
+//! The files of a call: the one that is read and, where that is allowed, those that its links lead to.
+//!
+//! libhdf5 looks for a file in several directories. Here it is in one place: where the path leads from the directory of
+//! the file that has the link. That is the first place where libhdf5 looks unless a program or the environment says
+//! otherwise, and no other file of the same name is read instead.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::bytes::malformed;
+use super::file::File;
+use crate::alloc;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Directory, Storage};
+use crate::shared::Shared;
+
+/// Links lead to no more files than so many in a call, and blocks of so many are kept.
+const MOST_FILES: usize = 1 << 16;
+const MOST_KEPT: usize = 16;
+
+/// The files.
+#[derive(Default)]
+pub(super) struct Files {
+    /// By their whole paths or, in a storage of objects, their names there.
+    opened: RefCell<HashMap<String, Shared<File>>>,
+    /// The directories that they are in.
+    directories: RefCell<Vec<(PathBuf, Storage)>>,
+}
+
+impl Files {
+    /// Opens the first one.
+    pub(super) fn open(storage: &Storage, name: &str) -> Result<(Files, Shared<File>)> {
+        let files = Files::default();
+        let full = storage.path().and_then(|path| std::fs::canonicalize(path).ok());
+        let file = files.add(full.as_deref().and_then(Path::to_str).unwrap_or(name), storage)?;
+        Ok((files, file))
+    }
+
+    /// The file that a link of a file leads to.
+    ///
+    /// # Errors
+    /// `Unsupported` unless that is allowed, `Argument` for a path that leads out of the storage, `NotFound`, and those
+    /// of [`File::open`].
+    pub(super) fn linked(&self, from: &File, path: &str) -> Result<Shared<File>> {
+        if !from.storage.follows_links() {
+            let reason = "an HDF5 link to another file, unless the caller allows external links";
+            return Err(ErrorKind::Unsupported(reason).into());
+        }
+        let Some(directory) = from.storage.path().and_then(Path::parent) else {
+            let name = below(&from.name, path)?;
+            return self.find(&name).map_or_else(|| self.add(&name, &from.storage.file(&name)?), Ok);
+        };
+        let path = directory.join(path);
+        let full = std::fs::canonicalize(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound("file").into(),
+            _ => Error::from(error),
+        })?;
+        let key = full.to_str().ok_or(ErrorKind::Unsupported("a path that is not UTF-8"))?;
+        if let Some(file) = self.find(key) {
+            return Ok(file);
+        }
+        let (Some(parent), Some(name)) = (full.parent(), full.file_name().and_then(|name| name.to_str())) else {
+            return Err(ErrorKind::NotFound("file").into());
+        };
+        // Links of that file lead on from where the path says that it is, as libhdf5 has it.
+        self.add(key, &self.directory(parent, &from.storage)?.file(name)?.at_path(&path)?)
+    }
+
+    fn find(&self, key: &str) -> Option<Shared<File>> {
+        self.opened.borrow().get(key).cloned()
+    }
+
+    fn add(&self, key: &str, storage: &Storage) -> Result<Shared<File>> {
+        let number = self.opened.borrow().len();
+        if number == MOST_FILES {
+            return Err(malformed("links lead to more than 65536 other files"));
+        }
+        if number % MOST_KEPT == 0 {
+            self.opened.borrow().values().for_each(|file| file.forget());
+        }
+        let name = storage.file_name().ok_or(ErrorKind::Internal)?;
+        let file = Shared::new(File::open(storage, name, number)?)?;
+        let mut opened = self.opened.borrow_mut();
+        opened.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        opened.insert(alloc::text(key)?, file.clone());
+        Ok(file)
+    }
+
+    /// The storage for a directory. Files in it are not kept open, for there may be many of them.
+    fn directory(&self, path: &Path, like: &Storage) -> Result<Storage> {
+        if let Some((_, storage)) = self.directories.borrow().iter().find(|(other, _)| other == path) {
+            return Ok(storage.clone());
+        }
+        let storage = Storage::new(Directory::open(path)?.with_whole_names(path.to_owned()))?.like(like);
+        alloc::push(&mut self.directories.borrow_mut(), (path.to_owned(), storage.clone()))?;
+        Ok(storage)
+    }
+}
+
+/// The name of the object that a path leads to from an object.
+fn below(from: &str, path: &str) -> Result<String> {
+    let mut parts = Vec::new();
+    if path.starts_with('/') {
+        return Err(ErrorKind::Argument("an absolute path, which leads out of the storage that the file is in").into());
+    }
+    let above = from.rsplit_once('/').map_or("", |(above, _)| above);
+    for part in above.split('/').chain(path.split('/')).filter(|part| !matches!(*part, "" | ".")) {
+        if part != ".." {
+            alloc::push(&mut parts, part)?;
+        } else if parts.pop().is_none() {
+            return Err(ErrorKind::Argument("a path that leads out of the storage that the file is in").into());
+        }
+    }
+    let mut name = String::new();
+    for part in parts {
+        let slash = if name.is_empty() { "" } else { "/" };
+        alloc::push_text(&mut name, slash)?;
+        alloc::push_text(&mut name, part)?;
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_on_from_the_file() {
+        for (from, path, due) in [
+            ("a.h5", "b.h5", "b.h5"),
+            ("d/a.h5", "./e//b.h5", "d/e/b.h5"),
+            ("d/e/a.h5", "../b.h5", "d/b.h5"),
+            ("d/a.h5", "e/../../b.h5", "b.h5"),
+        ] {
+            assert_eq!(below(from, path).unwrap(), due);
+        }
+        for (from, path) in [("a.h5", "../b.h5"), ("d/a.h5", "../../d/b.h5"), ("d/a.h5", "/d/b.h5")] {
+            assert_eq!(below(from, path).unwrap_err().status(), crate::status::EINVAL, "{path}");
+        }
+    }
+}
