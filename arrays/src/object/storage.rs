@@ -110,7 +110,7 @@ impl Storage {
     }
 
     /// The path of the file, if it was opened by that.
-    #[cfg(feature = "hdf5")]
+    #[cfg_attr(not(feature = "hdf5"), allow(dead_code, reason = "only HDF5 files have links to others"))]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_ref().map(|path| path.as_path())
     }
