@@ -387,8 +387,10 @@ impl Plan<'_> {
     fn points_cover(&self, points: &Points, i: usize) -> bool {
         let inside = self.grid().dimensions().iter().zip(points.chunk(i));
         let inside: usize = inside.map(|(dimension, &index)| dimension.num_inside(dimension.chunk_at(index))).product();
+        let size = self.variable().element_size();
+        let bytes = self.variable().chunk_bytes_of(self.access, points.chunk(i));
         // Without memory to find out, it is read.
-        points.places(i).len() >= inside && points.num_distinct(i).is_ok_and(|num| num == inside)
+        points.places(i).len() >= inside && points.num_distinct(i, bytes, size).is_ok_and(|num| num == inside)
     }
 
     /// The number of covered chunks, which a write need not read.
