@@ -596,41 +596,6 @@ mod compressed {
             assert_eq!(error.kind(), ErrorKind::DecodedLength { found: Some(3 << 18), expected: 1 << 20 });
         }
     }
-
-    /// Two chunks that take long to decode are read by two threads from the first on; not if the cache has the first.
-    #[test]
-    fn threads_begin_at_once_where_chunks_are_decoded() {
-        use crate::cache::Cache;
-        use std::sync::atomic::{AtomicUsize, Ordering};
-
-        let frame = encoded(&Zstd::default(), &chunk());
-        let variable = Variable::new(&[2, 1 << 20], &[1, 1 << 20], 1).unwrap();
-        // Whether each read waits until the other has begun, too; and how many have begun.
-        let (waits, begun) = (AtomicUsize::new(1), AtomicUsize::new(0));
-        let mut store = ChunkStore::new(|_: &Request<'_>, buffer: &mut Buffer<'_>| {
-            let since = (begun.fetch_add(1, Ordering::Relaxed), Instant::now()).1;
-            while waits.load(Ordering::Relaxed) == 1 && begun.load(Ordering::Relaxed) < 2 {
-                assert!(since.elapsed() < Duration::from_secs(60), "the other thread has not begun");
-                std::thread::yield_now();
-            }
-            give(Some(&frame), buffer)
-        })
-        .unwrap();
-        store.add_codec(Zstd::default()).unwrap();
-        store.set_cache(Some(&Cache::new(8 << 20).unwrap()));
-        let slab = Hyperslab::new(&[0, 1], &[2, (1 << 20) - 1]);
-        let plan = Plan::new(&variable, &slab, Access::Read).unwrap();
-        let mut out = vec![0; plan.memory_bytes()];
-        let read = |out: &mut [u8]| plan.read_chunks(&store, 0..2, out, Options::default().with_threads(2));
-        read(&mut out).unwrap();
-        let expected = &chunk()[1..];
-        assert!(out[..expected.len()] == *expected && out[expected.len()..] == *expected);
-        // What the cache has is read in no time, and nothing more is fetched.
-        waits.store(0, Ordering::Relaxed);
-        out.fill(0);
-        read(&mut out).unwrap();
-        assert!(begun.load(Ordering::Relaxed) == 2 && out[expected.len()..] == *expected);
-    }
 }
 
 /// Arrays large enough not to pass through the cache, with chunks and boxes that end anywhere in a line. Miri has no
