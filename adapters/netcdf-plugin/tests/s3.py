@@ -80,7 +80,8 @@ def check(server, job, kind):
     assert server.number("HEAD") == 0, server.asked
     chunks = [path for asked, path in server.asked if asked == "GET" and path.rsplit("/", 1)[1][0].isdigit()]
     assert len(chunks) == CHUNKS[job], (job, chunks)
-    repeated = {asked: count for asked, count in server.asked.items() if count > 1}
+    # The names of an array's chunks are looked at when the dataset is opened, and when the array is.
+    repeated = {asked: count for asked, count in server.asked.items() if count > (2 if asked[0] == "LIST" else 1)}
     assert not repeated, f"{kind}, {job}: asked for more than once: {repeated}"
     assert CHUNKS[job] < 2 or server.most > 1, f"{kind}, {job}: the chunks are not in flight"
 
