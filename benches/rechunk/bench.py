@@ -280,7 +280,7 @@ def main():
                 kept.write_text(json.dumps(results, indent=1))
     limits = sorted({int(key.split(", ")[1]) for key in results})
     lines = [BEGIN, *table(results, limits), "",
-             f"{datetime.date.today()}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores.", END]
+             f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; the files are warm.", END]
     if given.page:
         before, rest = given.page.read_text().split(BEGIN)
         given.page.write_text(before + "\n".join(lines) + rest.split(END)[1])
