@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
 """Measures reads of netCDF-4 files by nczchunk, by one thread and by two, by hidefix, and by those that read with
 libhdf5: h5py, netCDF4-python, and xarray with h5netcdf. Then the same over HTTP, where each request takes 50 ms, beside
-h5py with fsspec and xarray with references that kerchunk made. Writes tables.
+h5py with fsspec and xarray with references that kerchunk made. Beside zstd's times is what libzstd alone takes to
+decode the chunks of each row: no reader that calls it can be faster. Writes tables.
 
-    netcdf4.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N]
+    netcdf4.py LIBNCZCHUNK DIRECTORY OUTPUT.md [--steps N] [--only deflate|zstd|"no filter"|http]
 
 The library is one with URLs (NCZCHUNK_NETWORK).
 
 DIRECTORY gets the files, unless they are there from an earlier run. --steps is how many maps they have: 3000 by
-default, which is 194 MB in each of three files before they are compressed.
+default, which is 194 MB in each of three files before they are compressed. With --only the other sections of the
+output stay as they are.
 """
 
 import argparse
+import ctypes
+import ctypes.util
 import datetime
 import importlib.metadata
-import os
+import itertools
 import json
+import os
 import pathlib
 import platform
 import subprocess
@@ -143,6 +148,42 @@ class Hidefix:
         return read
 
 
+class Decoding:
+    """libzstd alone, by one thread: the chunks that are needed are in memory, and each is decoded to the same place."""
+
+    def __init__(self, path):
+        self.path = path
+        self.zstd = ctypes.CDLL(ctypes.util.find_library("zstd"))
+        self.zstd.ZSTD_createDCtx.restype = ctypes.c_void_p
+        self.zstd.ZSTD_decompressDCtx.restype = ctypes.c_size_t
+        self.zstd.ZSTD_decompressDCtx.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p,
+                                                  ctypes.c_size_t]
+        self.zstd.ZSTD_versionString.restype = ctypes.c_char_p
+        self.context = self.zstd.ZSTD_createDCtx()
+
+    def version(self):
+        return self.zstd.ZSTD_versionString().decode()
+
+    def prepare(self, slab):
+        wanted = []
+        for start, count, stride, length in zip(*slab, CHUNK):
+            wanted.append(sorted({(start + i * stride) // length * length for i in range(count)}))
+        # Whoever opens the file first decides whether libhdf5 keeps chunks.
+        with h5py.File(self.path, rdcc_nbytes=0) as file:
+            chunks = [file["v"].id.read_direct_chunk(at)[1] for at in itertools.product(*wanted)]
+        size = int(np.prod(CHUNK)) * 4
+        room, decode, context = np.empty(size, "u1"), self.zstd.ZSTD_decompressDCtx, self.context
+        room[:] = 0
+        given = [(np.frombuffer(chunk, "u1").ctypes.data, len(chunk)) for chunk in chunks]
+
+        def read():
+            for address, length in given:
+                if decode(context, room.ctypes.data, size, address, length) != size:
+                    raise RuntimeError(f"libzstd does not decode a chunk to {size} bytes")
+            return chunks
+        return read
+
+
 class H5pyFsspec:
     def __init__(self, url):
         import fsspec
@@ -225,6 +266,7 @@ def main():
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--only", choices=[*FILTERS, "http"])
     options = parser.parse_args()
     os.environ["NCZCHUNK_LIBRARY"] = options.library
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python" / "src"))
@@ -240,12 +282,24 @@ def main():
              "- No library keeps decoded chunks from one read to the next. *nczchunk*: by one thread. The others: how",
              "  many times as long as that they take; *-* if a library reads no such filter, or no strides. hidefix",
              "  reads with all cores.", ""]
+    sections = {}
+    if options.only:
+        for section in options.output.read_text().split("\n## ")[1:]:
+            sections[section.split(",")[0].split("\n")[0]] = ("## " + section).rstrip().split("\n") + [""]
+
+    def write():
+        parts = [line for name, part in sections.items() if name != "What binds" for line in part]
+        options.output.write_text("\n".join(lines + parts) + "\n" + NOTES)
+
     for name, filters in FILTERS.items():
+        if options.only not in (None, name):
+            continue
         path = options.directory / f"{name.replace(' ', '-')}-{options.steps}.nc"
         make(path, options.steps, filters)
-        lines += [f"## {name}, {path.stat().st_size / 1e6:.3g} MB", "",
-                  "| | nczchunk | two threads | hidefix | h5py | netCDF4-python | xarray, h5netcdf |",
-                  "|---|---:|---:|---:|---:|---:|---:|"]
+        alone = Decoding(path) if name == "zstd" else None
+        part = [f"## {name}, {path.stat().st_size / 1e6:.3g} MB", "",
+                "| | nczchunk | two threads | hidefix | h5py | netCDF4-python | xarray, h5netcdf |"
+                + (f" libzstd {alone.version()} alone |" if alone else ""), "|---|" + (7 if alone else 6) * "---:|"]
         everyone = [Nczchunk(path, 1), Nczchunk(path, 2), Hidefix(path), H5py(path), NetCdf4(path), Xarray(path)]
         for job, slab in jobs(options.steps).items():
             readers = [one.prepare(slab) for one in everyone]
@@ -260,14 +314,19 @@ def main():
                     sys.exit(f"{name}, {job}: {type(who).__name__} delivers other values")
                 can.append(True)
             del due
+            if alone:
+                readers.append(alone.prepare(slab))
+                can.append(True)
             times = iter(measure([read for read, does in zip(readers, can) if does], 0.5))
             least = [next(times) if does else None for does in can]
             others = " | ".join("-" if other is None else f"{other / least[0]:.2f}" for other in least[1:])
-            lines.append(f"| {job} | {least[0] * 1e3:.3g} ms | {others} |")
-            print(name, lines[-1], flush=True)
-        lines.append("")
-        options.output.write_text("\n".join(lines) + "\n" + NOTES)
-    options.output.write_text("\n".join(lines + over_http(options)) + "\n" + NOTES)
+            part.append(f"| {job} | {least[0] * 1e3:.3g} ms | {others} |")
+            print(name, part[-1], flush=True)
+        sections[name] = [*part, ""]
+        write()
+    if options.only in (None, "http"):
+        sections["deflate over HTTP"] = over_http(options)
+        write()
 
 
 if __name__ == "__main__":
