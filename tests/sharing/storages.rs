@@ -1,16 +1,15 @@
 //! The storages that handles share: directories, memory, a zip file that is being made, and objects of a program's own.
-#![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_int};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::ThreadId;
 
 use fastrand::Rng;
-use nczchunk::object::{ByteRange, Directory, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, Storage};
-use nczchunk::status::{ENOOBJECT, NOERR};
+use nczchunk::object::{
+    AsyncRequests, AsyncStore, ByteRange, Directory, Entry, Flight, Limits, Memory, ObjectStore, ReadRequest, Storage,
+};
 use nczchunk::{Buffer, ObjectState, Opening, Result, Versions};
 
 /// A directory for one test, removed with it.
@@ -151,8 +150,12 @@ impl<O: ObjectStore> ObjectStore for Near<O> {
 
 /// Objects of a program's own, as callbacks are, with versions or without, at once or in flight.
 struct Own {
-    has_versions: bool,
+    requests: AsyncRequests<Objects>,
     has_latency: bool,
+}
+
+struct Objects {
+    has_versions: bool,
     objects: Mutex<BTreeMap<String, Object>>,
     in_flight: Mutex<InFlight>,
 }
@@ -166,31 +169,43 @@ struct Object {
 struct InFlight {
     rng: Rng,
     num_writes: u64,
-    reads: Vec<Read>,
+    reads: Vec<Pending>,
 }
 
 /// A read in flight, and what it found if it has got as far as that.
-struct Read {
+struct Pending {
     thread: ThreadId,
-    request: *mut ObjectRequest,
+    read: ReadRequest,
     found: Option<Option<Object>>,
 }
-
-// SAFETY: a request is used by the thread that started it.
-unsafe impl Send for Read {}
 
 impl Own {
     fn new(has_versions: bool, has_latency: bool, seed: u64) -> Self {
         let in_flight = InFlight { rng: Rng::with_seed(seed), num_writes: 0, reads: Vec::new() };
-        Own { has_versions, has_latency, objects: Mutex::default(), in_flight: Mutex::new(in_flight) }
+        let objects = Objects { has_versions, objects: Mutex::default(), in_flight: Mutex::new(in_flight) };
+        Own { requests: AsyncRequests::new(objects).unwrap(), has_latency }
     }
 
     fn objects(&self) -> MutexGuard<'_, BTreeMap<String, Object>> {
-        self.objects.lock().unwrap()
+        self.requests.store().objects.lock().unwrap()
+    }
+}
+
+impl Objects {
+    fn get(&self, name: &str) -> Option<Object> {
+        self.objects.lock().unwrap().get(name).cloned()
     }
 
-    fn get(&self, name: &str) -> Option<Object> {
-        self.objects().get(name).cloned()
+    /// Reads an object as it was found.
+    fn read(&self, found: Option<Object>, begin: ByteRange, buffer: &mut Buffer<'_>) -> Option<ObjectState> {
+        let Object { bytes, version } = found?;
+        let offset = match begin {
+            ByteRange::At(offset) => (offset as usize).min(bytes.len()),
+            ByteRange::BeforeEnd(offset) => bytes.len().saturating_sub(offset as usize),
+        };
+        let rest = &bytes[offset..];
+        buffer.write(&rest[..rest.len().min(buffer.capacity())]);
+        Some((bytes.len() as u64, self.has_versions.then_some(version.into())))
     }
 }
 
@@ -200,18 +215,12 @@ impl ObjectStore for Own {
     }
 
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        let Some(Object { bytes, version }) = self.get(name) else { return Ok(None) };
-        let offset = match begin {
-            ByteRange::At(offset) => (offset as usize).min(bytes.len()),
-            ByteRange::BeforeEnd(offset) => bytes.len().saturating_sub(offset as usize),
-        };
-        let rest = &bytes[offset..];
-        buffer.write(&rest[..rest.len().min(buffer.capacity())]);
-        Ok(Some((bytes.len() as u64, self.has_versions.then_some(version.into()))))
+        let objects = self.requests.store();
+        Ok(objects.read(objects.get(name), begin, buffer))
     }
 
     fn versions(&self) -> Versions {
-        if self.has_versions { Versions::Told } else { Versions::Unknown }
+        if self.requests.store().has_versions { Versions::Told } else { Versions::Unknown }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -228,7 +237,7 @@ impl ObjectStore for Own {
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let version = {
-            let mut in_flight = self.in_flight.lock().unwrap();
+            let mut in_flight = self.requests.store().in_flight.lock().unwrap();
             in_flight.num_writes += 1;
             in_flight.num_writes
         };
@@ -250,57 +259,33 @@ impl ObjectStore for Own {
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        self.has_latency.then_some(self)
+        self.has_latency.then_some(&self.requests)
     }
 }
 
-// SAFETY: what is started is kept until it is given back, and its buffer is written to before that only.
-unsafe impl Flight for Own {
+impl AsyncStore for Objects {
     fn limits(&self) -> Limits {
         Limits { requests: 5, ..Limits::default() }
     }
 
-    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        // SAFETY: the request stays as it is until it is given back.
-        let name = unsafe { CStr::from_ptr((*request).name) }.to_str().unwrap();
-        let found = self.get(name);
+    fn start_read(&self, read: ReadRequest) {
+        let found = self.get(read.name());
         let mut in_flight = self.in_flight.lock().unwrap();
         // What is there now, or what is there when it is waited for.
         let found = in_flight.rng.bool().then_some(found);
-        in_flight.reads.push(Read { thread: std::thread::current().id(), request, found });
-        Ok(true)
+        in_flight.reads.push(Pending { thread: std::thread::current().id(), read, found });
     }
 
-    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        let Read { request, found, .. } = {
+    fn wait(&self) -> Result<()> {
+        let Pending { mut read, found, .. } = {
             let InFlight { rng, reads, .. } = &mut *self.in_flight.lock().unwrap();
             let this = std::thread::current().id();
             let own: Vec<usize> = (0..reads.len()).filter(|&i| reads[i].thread == this).collect();
             reads.swap_remove(own[rng.usize(..own.len())])
         };
-        // SAFETY: the request has been started, and is this thread's again when this returns.
-        let answer = unsafe { &mut *request };
-        // SAFETY: as above.
-        let name = unsafe { CStr::from_ptr(answer.name) }.to_str().unwrap();
-        answer.status = match found.unwrap_or_else(|| self.get(name)) {
-            None => ENOOBJECT as isize,
-            Some(Object { bytes, version }) => {
-                let offset = match answer.from_end {
-                    1 => bytes.len().saturating_sub(answer.offset as usize),
-                    _ => (answer.offset as usize).min(bytes.len()),
-                };
-                let rest = &bytes[offset..];
-                answer.nbytes = rest.len().min(answer.size);
-                if answer.nbytes > 0 {
-                    // SAFETY: there is room for `size` bytes.
-                    unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), answer.buffer.cast(), answer.nbytes) };
-                }
-                answer.object_size = bytes.len() as u64;
-                answer.version = if self.has_versions { version } else { 0 };
-                NOERR as isize
-            }
-        };
-        const { assert!(size_of::<c_int>() <= size_of::<isize>()) };
-        Ok(request)
+        let (found, begin) = (found.unwrap_or_else(|| self.get(read.name())), read.begin());
+        let found = read.fill(|buffer| self.read(found, begin, buffer));
+        read.answer(Ok(found));
+        Ok(())
     }
 }

@@ -427,7 +427,7 @@ pub(super) fn list_each(
 mod tests {
     use super::*;
     use crate::object::delayed::DelayedStorage;
-    use crate::object::{Entry, Memory, read_whole};
+    use crate::object::{Entry, Memory, PrefixedStorage, read_whole};
     use crate::open_storage;
     use crate::store::ChunkState;
     use crate::{ArrayFormat, Description, ElementType, Hyperslab};
@@ -520,22 +520,42 @@ mod tests {
         assert!(crate::references(&all, "a", "").unwrap_err().to_string().contains("differ in length"));
     }
 
+    /// Copies objects to where their names have this before them.
+    fn copy(from: &Storage, prefix: &str, (to, before): (&DelayedStorage, &str)) {
+        from.list(prefix, &mut |last, entry| {
+            let name = if prefix.is_empty() { last.to_owned() } else { format!("{prefix}/{last}") };
+            match entry {
+                Entry::Object => to.put(&format!("{before}{name}"), &read_whole(&**from, &name, 1 << 20)?.unwrap()),
+                Entry::Prefix => copy(from, &name, (to, before)),
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+
     /// The same objects in a storage that answers later.
     fn later(storage: &Storage) -> std::sync::Arc<DelayedStorage> {
-        fn copy(from: &Storage, prefix: &str, to: &DelayedStorage) {
-            from.list(prefix, &mut |last, entry| {
-                let name = if prefix.is_empty() { last.to_owned() } else { format!("{prefix}/{last}") };
-                match entry {
-                    Entry::Object => to.put(&name, &read_whole(&**from, &name, 1 << 20)?.unwrap()),
-                    Entry::Prefix => copy(from, &name, to),
-                }
-                Ok(())
-            })
-            .unwrap();
-        }
         let later = DelayedStorage::new();
-        copy(storage, "", &later);
+        copy(storage, "", (&later, ""));
         std::sync::Arc::new(later)
+    }
+
+    /// What is joined may be in one storage, below prefixes: names of requests in flight begin with them.
+    #[test]
+    fn parts_of_one_storage_are_read_at_the_same_time() {
+        let later = std::sync::Arc::new(DelayedStorage::new());
+        let below = |(prefix, year): (&str, Storage)| {
+            copy(&year, "", (&later, &format!("{prefix}/")));
+            Storage::new(PrefixedStorage::new(later.clone(), prefix).unwrap()).unwrap()
+        };
+        let all = joined([("one", year(0, 8, plain)), ("other", year(8, 7, plain))].map(below).into());
+        let array = Array::open_in(&all, "a", Access::Read).unwrap();
+        later.reset();
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), (0..15 * 3).collect::<Vec<_>>());
+        assert_eq!((later.most().0, later.requests_in_flight()), (8, 0));
+        later.fail("other/a/c/1/0", 5);
+        let error = array.read::<i32>(&Hyperslab::all()).unwrap_err();
+        assert_eq!((error.status(), error.about()), (5, "other/a/c/1/0"));
     }
 
     /// Reads of several storages are in flight together, and one that fails leaves none behind.

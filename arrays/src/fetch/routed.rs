@@ -125,7 +125,10 @@ impl<'f> Routed<'f> {
     fn ask(&mut self, mut passed: Passed<'f>) -> Option<(Passed<'f>, Outcome)> {
         let routed = passed.route().and_then(|is_alone| {
             let Asked { store, name, begin, room, .. } = passed.asked.last().ok_or(ErrorKind::Internal)?;
-            Ok((is_alone, *store, alloc::text(name)?, *begin, *room))
+            // Several storages may have parts of what answers later, each with a prefix of its own.
+            let mut full = alloc::text(store.flight().map_or("", |_| store.flight_prefix()))?;
+            alloc::push_text(&mut full, name)?;
+            Ok((is_alone, *store, full, *begin, *room))
         });
         let (is_alone, store, name, begin, room) = match routed {
             Ok(routed) => routed,
@@ -148,7 +151,7 @@ impl<'f> Routed<'f> {
         let address = std::ptr::from_ref(flight).cast::<()>();
         let number = self.flights.iter().position(|(other, _)| *other == address).unwrap_or(self.flights.len());
         if number == self.flights.len() {
-            let requests = RequestsInFlight::new(flight, store.flight_prefix());
+            let requests = RequestsInFlight::new(flight, "");
             if alloc::push(&mut self.flights, (address, requests)).is_err() {
                 return Some((passed, Err(ErrorKind::OutOfMemory.into())));
             }

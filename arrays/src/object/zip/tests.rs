@@ -636,3 +636,75 @@ fn a_file_of_more_entries_than_the_old_format_has_is_read() {
         (0..count).step_by(777).for_each(|i| assert_eq!(whole(&below, &format!("{i:05}")), Some(text(i % 5))));
     }
 }
+
+/// Entries with their headers or behind them, deflated or not, and what is too long to be in flight: none is waited for
+/// from within another, and none is left behind.
+#[cfg(feature = "codecs")]
+#[test]
+fn entries_are_in_flight_however_they_are_stored() {
+    use crate::object::{Storage, read_whole, testing::DelayedStorage};
+    use crate::{Access, Array, ArrayFormat, Description, ElementType, Hyperslab};
+    use std::sync::Arc;
+
+    let memory = Arc::new(Memory::new());
+    let storage = Storage::new(memory.clone()).unwrap();
+    let mut values = text(40_000);
+    // This part is longer deflated than what is in flight; the one before is absent.
+    values[25_000..30_000].copy_from_slice(&noise(5_000));
+    values[20_000..25_000].fill(0);
+    let plain = Description::new(&[40_000], ElementType::UByte).with_codecs(&[]);
+    let chunks = plain.with_format(ArrayFormat::ZarrV2).with_chunk_shape(&[5_000]);
+    let shards = plain.with_chunk_shape(&[1_000]).with_shard_shape(&[10_000]);
+    let mut entries = Vec::new();
+    for (name, description) in [("deflated", &chunks), ("stored", &chunks), ("sharded", &shards)] {
+        let array = Array::create_in(&storage, name, description).unwrap();
+        array.write(&Hyperslab::all(), &values).unwrap();
+        let objects = match name {
+            "sharded" => [0, 1, 2, 3].map(|i| format!("sharded/c/{i}")).to_vec(),
+            _ => [0, 1, 2, 3, 5, 6, 7].map(|i| format!("{name}/{i}")).to_vec(),
+        };
+        let metadata = format!("{name}/{}", if name == "sharded" { "zarr.json" } else { ".zarray" });
+        for name in objects.into_iter().chain([metadata]) {
+            let bytes = read_whole(&*memory, &name, 1 << 20).unwrap().unwrap();
+            entries.push((name, bytes));
+        }
+    }
+    let entries: Vec<_> = entries.iter().map(|(name, bytes)| (&**name, &**bytes)).collect();
+    let bytes = with_extra(zip(&entries), 300);
+    let opened = |later: &Arc<DelayedStorage>, name: &str| {
+        let storage = Storage::new(Zip::within(later.clone(), "zip").unwrap()).unwrap();
+        later.reset();
+        Array::open_in(&storage, name, Access::Read).unwrap()
+    };
+    for (name, most) in [("deflated", 6), ("stored", 7), ("sharded", 4)] {
+        let later = Arc::new(DelayedStorage::new());
+        later.put("zip", &bytes);
+        let array = opened(&later, name);
+        assert!(array.read::<u8>(&Hyperslab::all()).unwrap() == values, "{name}");
+        assert_eq!((later.most().0, later.requests_in_flight()), (most, 0), "{name}");
+        // Once more, where it is known how long the headers are; and parts.
+        assert!(array.read::<u8>(&Hyperslab::all()).unwrap() == values, "{name}");
+        for (start, count) in [(4_000, 2_000), (24_500, 1_000), (39_999, 1)] {
+            for array in [&array, &opened(&later, name)] {
+                let found = array.read::<u8>(&Hyperslab::new(&[start], &[count])).unwrap();
+                assert!(found == values[start..][..count], "{name} {start}");
+            }
+        }
+        let array = opened(&later, name);
+        later.fail("zip", 5);
+        let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
+        assert_eq!((error.status(), later.requests_in_flight()), (5, 0), "{name}");
+        assert!(error.about().starts_with(name) && error.about().ends_with(": zip"), "{error}");
+        later.heal();
+        later.put("zip", &bytes[..bytes.len() / 9]);
+        let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Corrupt { .. } | ErrorKind::Truncated), "{name}: {error}");
+        later.take("zip");
+        let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
+        assert_eq!((error.kind(), later.requests_in_flight()), (ErrorKind::NotFound("archive"), 0), "{name}");
+        later.put("zip", &bytes);
+        later.break_after(later.log().len() + 2);
+        assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap_err().kind(), ErrorKind::Callback(-299), "{name}");
+        assert_eq!(later.requests_in_flight(), 0, "{name}");
+    }
+}
