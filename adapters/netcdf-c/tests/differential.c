@@ -357,12 +357,13 @@ static hyperslab choose(variable *v, int writing)
     return h;
 }
 
-/* zvar.c computes the last element without regard to overflow. The adapter refuses what comes through, but a later
- * dimension that is refused by zvar.c is refused first. */
+/* zvar.c computes the last element without regard to overflow. The adapter refuses what comes through, unless it is to
+ * read nothing, but a later dimension that is refused by zvar.c is refused first. */
 static int is_other_error(const hyperslab *h, const variable *v, int status)
 {
     for (int d = 0; d < v->rank; d++)
-        if (h->stride[d] > (ptrdiff_t)1 << 50 && (status == NC_EEDGE || status == NC_EINVALCOORDS))
+        if (h->stride[d] > (ptrdiff_t)1 << 50 &&
+            (status == NC_EEDGE || status == NC_EINVALCOORDS || (status == NC_NOERR && h->elements == 0)))
             return 1;
     return 0;
 }
