@@ -183,7 +183,7 @@ fn threads_do_not_divide_shards() {
     let options = Options::default().with_threads(4);
     plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut out, options).unwrap();
     assert!(out == values().iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>());
-    assert_eq!(server.log().len(), 8);
+    assert_eq!(server.log().len(), 4);
     // A part of one.
     let plan = Plan::new(array.variable(), &Hyperslab::new(&[1, 1], &[30, 30]), Access::Read).unwrap();
     plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut out[..plan.selected_bytes()], options).unwrap();
@@ -429,8 +429,8 @@ fn an_object_that_changes_is_read_in_one_version() {
     Array::create_in(&place, "", &description).unwrap().write(&Hyperslab::all(), &others).unwrap();
     let shard = read_whole(&*place, "c/0/0", 1 << 20).unwrap().unwrap();
     server.fail("s.zarr/c/0/0", &[Fault::ThenChanged(shard)]);
-    let found = open(&server, "s.zarr").unwrap().read::<i32>(&Hyperslab::new(&[0, 0], &[32, 32])).unwrap();
-    assert_eq!(found, others);
+    let found = open(&server, "s.zarr").unwrap().read::<i32>(&Hyperslab::new(&[0, 0], &[24, 32])).unwrap();
+    assert_eq!(found, others[..24 * 32]);
 }
 
 #[test]
