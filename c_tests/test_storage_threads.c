@@ -15,6 +15,7 @@
 enum { ROWS = 4, COLUMNS = 2, ELEMENTS = ROWS * COLUMNS, FILL = -9 };
 
 static const size_t shape[2] = {ROWS, COLUMNS}, chunk_shape[2] = {2, 2}, zeros[2] = {0, 0};
+static const size_t second[2] = {2, 0}; /* where the second chunk begins */
 
 typedef struct shared {
     shelf shelf;
@@ -52,7 +53,7 @@ static int after_a_read(void *user)
     return NCZCHUNK_NOERR;
 }
 
-static void a_write_after(int reads, int in_flight)
+static void a_write_after(int reads, const size_t *start, int in_flight)
 {
     static shared s;
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
@@ -81,7 +82,7 @@ static void a_write_after(int reads, int in_flight)
     CHECK_OK(nczchunk_array_open_in(storage, "sst", NCZCHUNK_WRITE, &s.array, NULL));
     CHECK_OK(nczchunk_array_set_cache(s.array, NULL, NULL));
     s.write_after = reads;
-    CHECK_OK(nczchunk_array_read(s.array, zeros, NULL, NULL, data, NULL));
+    CHECK_OK(nczchunk_array_read(s.array, start, chunk_shape, NULL, data, NULL));
     CHECK_EQ(s.write_after, 0);
     CHECK_EQ(shelf_find(&s.shelf, "sst/c/0/0")->nbytes, nbytes);
 
@@ -97,8 +98,8 @@ int main(void)
 {
     alarm(300);
     for (int in_flight = 0; in_flight <= 1; in_flight++) {
-        a_write_after(1, in_flight); /* the index has been read */
-        a_write_after(2, in_flight); /* and the chunk that is there */
+        a_write_after(1, zeros, in_flight);  /* the index has been read */
+        a_write_after(2, second, in_flight); /* and the chunk that is there */
     }
     return 0;
 }

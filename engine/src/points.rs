@@ -184,7 +184,9 @@ fn locate_each(keyed: &mut Vec<Keyed>, variable: &Variable, access: Access, coor
     Ok(())
 }
 
-/// Sorts by numbers of one digit, and tells where the points of each begin.
+/// Sorts by numbers of one digit, and tells where the points of each begin. Its counters are on the stack of this call
+/// alone.
+#[inline(never)]
 fn count(keyed: &[Keyed]) -> Result<(Vec<Place>, Vec<usize>)> {
     let (mut nexts, mut begins) = ([0usize; 1 << DIGIT], Vec::new());
     keyed.iter().for_each(|point| nexts[point.key as usize] += 1);
@@ -215,7 +217,8 @@ fn cut(keyed: &[Keyed]) -> Result<(Vec<Place>, Vec<usize>)> {
     Ok((places, begins))
 }
 
-/// Sorts by numbers up to this one. Points with the same number stay in their order.
+/// Sorts by numbers up to this one. Points with the same number stay in their order. The same holds for its counters.
+#[inline(never)]
 fn sort(keyed: &mut Vec<Keyed>, most: u64) -> Result<()> {
     if keyed.is_sorted_by_key(|keyed| keyed.key) {
         return Ok(());

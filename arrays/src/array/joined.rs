@@ -553,6 +553,8 @@ mod tests {
         later.reset();
         assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), (0..15 * 3).collect::<Vec<_>>());
         assert_eq!((later.most().0, later.requests_in_flight()), (8, 0));
+        // Nothing of it is kept.
+        let array = Array::open_in(&all, "a", Access::Read).unwrap();
         later.fail("other/a/c/1/0", 5);
         let error = array.read::<i32>(&Hyperslab::all()).unwrap_err();
         assert_eq!((error.status(), error.about()), (5, "other/a/c/1/0"));

@@ -7,9 +7,9 @@ use std::ptr;
 use nczchunk::Projection;
 use nczchunk_c::{
     array::*, array_objects::*, array_points::*, attribute::*, cache::*, chunkshape::*, classic::*, codec::*,
-    context::*, copy::*, create::*, group::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*,
-    plan::*, points::*, progress::*, projection::*, read::*, rechunk::*, status::*, storage::*, store::*, var::*,
-    version::*, write::*,
+    context::*, copy::*, create::*, group::*, key::*, layout::*, list::*, locate::*, objects::*, odometer::*, plan::*,
+    points::*, progress::*, projection::*, read::*, rechunk::*, status::*, storage::*, store::*, var::*, version::*,
+    write::*,
 };
 use nczchunk_fuzz::{Input, LARGEST_CHUNK};
 
@@ -592,9 +592,7 @@ impl World {
                 (false, false, true) => nczchunk_write_lists(var, store, start, count, stride, lists, data, context),
                 (true, true, false) => nczchunk_array_read_points(array, num, points, data, context),
                 (true, true, true) => nczchunk_array_write_points(array, num, points, data, context),
-                (true, false, false) => {
-                    nczchunk_array_read_lists(array, start, count, stride, lists, data, context)
-                }
+                (true, false, false) => nczchunk_array_read_lists(array, start, count, stride, lists, data, context),
                 (true, false, true) => nczchunk_array_write_lists(array, start, count, stride, lists, data, context),
             };
             check(done);
