@@ -185,7 +185,7 @@ static void wrong_arguments_change_nothing(nczchunk_var *var, nczchunk_chunk_sto
     CHECK_EQ(nczchunk_read_points(var, NULL, 1, &points[0][0], data, NULL), NCZCHUNK_EINVAL);
     CHECK_EQ(nczchunk_read_points(var, store, SIZE_MAX / 2, &points[0][0], data, NULL), NCZCHUNK_EINVAL);
 
-    const size_t rows[1] = {6}, huge[2] = {SIZE_MAX / 8, 1}, count[2] = {1, 1}, start[2] = {0, 0};
+    const size_t rows[1] = {6}, huge[2] = {SIZE_MAX / 4, 1}, count[2] = {1, 1}, start[2] = {0, 0};
     const size_t *lists[2] = {rows, NULL};
     CHECK_EQ(nczchunk_read_lists(var, store, start, count, NULL, lists, data, context), NCZCHUNK_EINVALCOORDS);
     CHECK_EQ(nczchunk_context_dimension(context), 0);

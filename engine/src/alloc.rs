@@ -3,6 +3,7 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::mem::MaybeUninit;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 /// An allocation failed.
@@ -77,6 +78,16 @@ pub fn text(text: &str) -> Result<String> {
     copy.try_reserve_exact(text.len()).map_err(|_| Failed)?;
     copy.push_str(text);
     Ok(copy)
+}
+
+/// A path of these parts, one below the other, unless the allocation fails. A part that is absolute is where it begins.
+pub fn path(parts: &[&Path]) -> Result<PathBuf> {
+    let mut path = PathBuf::new();
+    // With a slash before each.
+    let len = parts.iter().map(|part| 1 + part.as_os_str().len()).sum();
+    path.try_reserve_exact(len).map_err(|_| Failed)?;
+    path.extend(parts);
+    Ok(path)
 }
 
 /// Adds a value to a list, unless the allocation fails.

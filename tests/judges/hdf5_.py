@@ -9,7 +9,7 @@ import hdf5plugin
 import netCDF4
 import numpy as np
 
-from cases import CHAR, ENCZARR, ENOFILTER, ENOTBUILT, ENOTFOUND, ENOTVAR, Case
+from cases import CHAR, ENCZARR, ENOFILTER, ENOTBUILT, ENOTFOUND, ENOTNC, ENOTVAR, Case
 
 FILES = 40
 VERSIONS = ["earliest", "v108", "v110", "v112", "v114", "latest"]

@@ -32,7 +32,9 @@ impl Files {
     /// Opens the first one.
     pub(super) fn open(storage: &Storage, name: &str) -> Result<(Files, Shared<File>)> {
         let files = Files::default();
-        let full = storage.path().and_then(|path| std::fs::canonicalize(path).ok());
+        // No link leads to it unless links are followed.
+        let path = storage.path().filter(|_| storage.follows_links());
+        let full = path.and_then(|path| std::fs::canonicalize(path).ok());
         let file = files.add(full.as_deref().and_then(Path::to_str).unwrap_or(name), storage)?;
         Ok((files, file))
     }
@@ -51,7 +53,7 @@ impl Files {
             let name = below(&from.name, path)?;
             return self.find(&name).map_or_else(|| self.add(&name, &from.storage.file(&name)?), Ok);
         };
-        let path = directory.join(path);
+        let path = alloc::path(&[directory, Path::new(path)])?;
         let full = std::fs::canonicalize(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound("file").into(),
             _ => Error::from(error),
@@ -92,8 +94,8 @@ impl Files {
         if let Some((_, storage)) = self.directories.borrow().iter().find(|(other, _)| other == path) {
             return Ok(storage.clone());
         }
-        let storage = Storage::new(Directory::open(path)?.with_whole_names(path.to_owned()))?.like(like);
-        alloc::push(&mut self.directories.borrow_mut(), (path.to_owned(), storage.clone()))?;
+        let storage = Storage::new(Directory::open(path)?.with_whole_names(alloc::path(&[path])?))?.like(like);
+        alloc::push(&mut self.directories.borrow_mut(), (alloc::path(&[path])?, storage.clone()))?;
         Ok(storage)
     }
 }

@@ -106,7 +106,7 @@ impl Storage {
 
     /// The same file, which has this path.
     pub(crate) fn at_path(self, path: &Path) -> Result<Self> {
-        Ok(Storage { path: Some(Shared::new(path.to_owned())?), ..self })
+        Ok(Storage { path: Some(Shared::new(alloc::path(&[path])?)?), ..self })
     }
 
     /// The path of the file, if it was opened by that.

@@ -258,7 +258,7 @@ impl ObjectStore for Directory {
 
     fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         match &self.path {
-            Some(path) => one(&Name::of(format_args!("{}", path.join(name).display()))?),
+            Some(path) => one(&Name::of(format_args!("{}", alloc::path(&[path, Path::new(name)])?.display()))?),
             None => one(name),
         }
     }
