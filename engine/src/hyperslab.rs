@@ -5,7 +5,7 @@
 //!
 //! The checks and their order are netCDF's: every stride first, then start and end, dimension by dimension. Where a
 //! dimension has a list of indices, each of them is checked in place of start and end. Points are checked where they
-//! are sorted: [`points`](crate::points).
+//! are sorted, in `points`.
 
 use std::ops::Range;
 

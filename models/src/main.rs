@@ -54,6 +54,8 @@ mod open_object;
 mod panic_guard;
 #[path = "../../engine/src/plan.rs"]
 mod plan;
+#[path = "../../engine/src/points.rs"]
+mod points;
 #[path = "../../engine/src/pool.rs"]
 mod pool;
 #[path = "../../engine/src/projection.rs"]
