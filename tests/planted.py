@@ -33,8 +33,8 @@ ROOTS = ["engine/src/lib.rs", "arrays/src/lib.rs", "src/lib.rs", "models/src/mai
 # fuzz target that has to find them.
 FUZZ = [
     ("requests", "a chunk of which one element is missing is taken for covered", "engine/src/projection.rs",
-     "        projection.iocount == self.dimension.inside(chunk, projection.limit)\n",
-     "        projection.iocount + usize::from(crate::planted(\"requests\"))\n"
+     "        num_selected == self.dimension.inside(chunk, projection.limit)\n",
+     "        num_selected + usize::from(crate::planted(\"requests\"))\n"
      "            >= self.dimension.inside(chunk, projection.limit)\n"),
     ("operations", "what a smaller shape cuts off of a chunk is not filled", "arrays/src/array/resize.rs",
      "    if !found.partly.is_empty() {\n", "    if !found.partly.is_empty() && !crate::planted(\"operations\") {\n"),

@@ -211,11 +211,11 @@ impl<'a> Hyperslab<'a> {
         self.chosen
     }
 
-    /// The list of indices along a dimension, if it has one.
-    pub(crate) fn indices(&self, d: usize) -> Option<&'a [usize]> {
+    /// The lists of indices along the dimensions that have one; of no dimension, if there are none.
+    fn all_indices(&self) -> &'a [Option<&'a [usize]>] {
         match self.chosen {
-            Chosen::Indices(indices) => indices.get(d).copied().flatten(),
-            _ => None,
+            Chosen::Indices(indices) => indices,
+            _ => &[],
         }
     }
 
@@ -259,28 +259,31 @@ impl<'a> Hyperslab<'a> {
     }
 
     /// Checks the request as `nc_get_vars` and `nc_put_vars` do, and gives the slice of each dimension; of one with a
-    /// list of indices, how many these are.
+    /// list of indices, how many these are. Without `LISTED` there is no list, which is quicker to check.
     ///
-    /// # Errors `Argument` if a list has not one entry per dimension, unless there are none; with their dimension
+    /// # Errors
+    /// `Argument` if a list has not one entry per dimension, unless there are none; with their dimension
     /// `Stride`, for 0 and, unless both ways are allowed, below; `Start`, `Edge` and `Beyond`.
-    pub(crate) fn slices(
-        self,
-        dimensions: &'a [Dimension],
+    pub(crate) fn slices<const LISTED: bool>(
+        &self,
+        dimensions: &[Dimension],
         access: Access,
-    ) -> Result<impl ExactSizeIterator<Item = Slice> + 'a> {
+    ) -> Result<impl ExactSizeIterator<Item = Slice>> {
         let rank = dimensions.len();
         if rank > 0 && self.lists(rank).is_none() {
             return Err(ErrorKind::Argument("start, count and stride must have one entry for each dimension").into());
         }
-        if matches!(self.chosen, Chosen::Indices(indices) if indices.len() != rank && rank > 0) {
+        if LISTED && self.all_indices().len() != rank && rank > 0 {
             return Err(ErrorKind::Argument("there must be an entry for each dimension, a list or none").into());
         }
-        let is_slice = move |d: &usize| self.indices(*d).is_none();
+        let lists = if LISTED { self.all_indices() } else { &[] };
+        let indices = move |d: usize| if LISTED { lists.get(d).copied().flatten() } else { None };
+        let is_slice = move |d: &usize| indices(*d).is_none();
         let is_refused = |d: &usize| self.stride(*d) == 0 || (self.stride(*d) < 0 && !self.both_ways);
         if let Some(d) = (0..rank).filter(is_slice).find(is_refused) {
             return Err(Error::from(ErrorKind::Stride(self.stride(d))).in_dimension(d));
         }
-        let count = move |d: usize| match self.indices(d) {
+        let count = move |d: usize| match indices(d) {
             Some(indices) => indices.len(),
             None => self.count(d, dimensions[d].len()),
         };
@@ -288,7 +291,7 @@ impl<'a> Hyperslab<'a> {
         // later.
         let is_nothing = access == Access::Write && (0..rank).any(|d| count(d) == 0);
         for (d, dimension) in dimensions.iter().enumerate() {
-            let checked = match self.indices(d) {
+            let checked = match indices(d) {
                 Some(indices) => check_indices(dimension.len(), indices),
                 None => Slice::check(dimension.len(), self.start(d), count(d), self.stride(d), !is_nothing),
             };
@@ -335,8 +338,8 @@ mod tests {
     fn writes_skip_the_far_end_when_nothing_is_selected() {
         let check = |access| {
             let dimensions = [0; 2].map(|_| Dimension::new(10, 1).unwrap());
-            let slices = Hyperslab::new(&[0, 5], &[0, 9]).slices(&dimensions, access);
-            slices.map_or_else(
+            let slab = Hyperslab::new(&[0, 5], &[0, 9]);
+            slab.slices::<false>(&dimensions, access).map_or_else(
                 |e| (e.status(), e.dimension()),
                 |slices| (slices.map(|slice| slice.count() as i32).sum(), None),
             )
@@ -354,7 +357,9 @@ mod tests {
             let slab = if both_ways { slab.with_signed_stride(&stride) } else { slab.with_stride(&stride) };
             let of_lists = Hyperslab::from_lists(Some(&start), Some(&count), Some(&stride));
             let of_lists = if both_ways { of_lists.both_ways() } else { of_lists };
-            let slice = |slab: Hyperslab<'_>| slab.slices(&dimensions, Access::Read).map(|mut all| all.next().unwrap());
+            let slice = |slab: Hyperslab<'_>| {
+                slab.slices::<false>(&dimensions, Access::Read).map(|mut all| all.next().unwrap())
+            };
             assert_eq!(slice(slab), slice(of_lists));
             let slice = slice(slab)?;
             Ok((slice.start(), slice.stride(), slice.descends()))
@@ -366,16 +371,17 @@ mod tests {
         assert_eq!(check(9, 2, isize::MIN, true).unwrap_err().status(), EEDGE);
         // The last stride that is given is the one that counts, with what it allows.
         let ascending = Hyperslab::new(&[9], &[4]).with_signed_stride(&[-3]).with_stride(&[-3]);
-        assert_eq!(ascending.slices(&dimensions, Access::Read).map(|_| ()).unwrap_err().status(), ESTRIDE);
+        assert_eq!(ascending.slices::<false>(&dimensions, Access::Read).map(|_| ()).unwrap_err().status(), ESTRIDE);
     }
 
     #[test]
     fn lists_of_another_rank_are_refused() {
         let dimensions = [0; 2].map(|_| Dimension::new(10, 1).unwrap());
-        let status = |slab: Hyperslab<'_>| slab.slices(&dimensions, Access::Read).map(|_| ()).unwrap_err().status();
+        let status =
+            |slab: Hyperslab<'_>| slab.slices::<false>(&dimensions, Access::Read).map(|_| ()).unwrap_err().status();
         assert_eq!(status(Hyperslab::new(&[0], &[1, 1])), EINVAL);
         assert_eq!(status(Hyperslab::new(&[0, 0], &[1])), EINVAL);
         assert_eq!(status(Hyperslab::all().with_stride(&[1, 1, 1])), EINVAL);
-        assert!(Hyperslab::new(&[1, 2, 3], &[]).slices(&[], Access::Read).is_ok());
+        assert!(Hyperslab::new(&[1, 2, 3], &[]).slices::<false>(&[], Access::Read).is_ok());
     }
 }

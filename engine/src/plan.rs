@@ -52,50 +52,73 @@ impl<'v> Plan<'v> {
     /// `Stride`, `Start`, `Edge`, `Beyond`; `Argument` if the selection has more than `isize::MAX` bytes;
     /// `OutOfMemory`.
     pub fn new(variable: &'v Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
-        if let Chosen::Points(num_points, coordinates) = hyperslab.chosen() {
-            return Plan::of_points(variable, num_points, coordinates, access);
-        }
-        let grid = variable.grid(access);
-        let mut dimensions = Dims::new();
-        dims::reserve(&mut dimensions, grid.rank())?;
+        let (grid, element_size) = (variable.grid(access), variable.element_size());
+        let (mut dimensions, mut points) = (Dims::new(), None);
         // A count of 0 leaves nothing, however large the others are.
         let (mut num_elements, mut num_chunks) = (1usize, 1usize);
-        let slices = grid.dimensions().iter().zip(hyperslab.slices(grid.dimensions(), access)?);
-        for (d, (dimension, slice)) in slices.enumerate() {
-            let projections = match hyperslab.indices(d) {
-                Some(indices) => Projections::of_indices(dimension, slice, indices)?,
-                None => Projections::new(dimension, slice)?,
-            };
-            num_elements = num_elements.saturating_mul(slice.count());
-            num_chunks = num_chunks.saturating_mul(projections.len());
-            dimensions.push(projections);
+        match hyperslab.chosen() {
+            Chosen::Nothing => {
+                dims::reserve(&mut dimensions, grid.rank())?;
+                let slices = hyperslab.slices::<false>(grid.dimensions(), access)?;
+                for (dimension, slice) in grid.dimensions().iter().zip(slices) {
+                    let projections = Projections::new(dimension, slice)?;
+                    num_elements = num_elements.saturating_mul(slice.count());
+                    num_chunks = num_chunks.saturating_mul(projections.len());
+                    dimensions.push(projections);
+                }
+            }
+            Chosen::Indices(lists) => {
+                Plan::project_lists(grid, hyperslab, lists, access, &mut dimensions)?;
+                num_elements = product(dimensions.iter().map(|projections| projections.slice().count()));
+                num_chunks = product(dimensions.iter().map(Projections::len));
+            }
+            Chosen::Points(num_points, coordinates) => {
+                check_selected(num_points, element_size)?;
+                points = Some(Plan::sort_points(variable, (num_points, coordinates), access, &mut dimensions)?);
+                (num_elements, num_chunks) = (num_points, dimensions.iter().map(Projections::len).sum());
+            }
         }
-        check_selected(num_elements, variable.element_size())?;
+        check_selected(num_elements, element_size)?;
         // Every touched chunk holds a selected element, so there are no more chunks than elements.
-        Plan::of((variable, access), dimensions, None, (num_chunks, num_elements))
+        let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
+        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, points, num_chunks, num_elements, layout })
     }
 
-    fn of_points(variable: &'v Variable, num_points: usize, coordinates: &[usize], access: Access) -> Result<Self> {
-        check_selected(num_points, variable.element_size())?;
+    #[cold]
+    fn project_lists(
+        grid: &Grid,
+        hyperslab: &Hyperslab<'_>,
+        lists: &[Option<&[usize]>],
+        access: Access,
+        dimensions: &mut Dims<Projections>,
+    ) -> Result<()> {
+        dims::reserve(dimensions, grid.rank())?;
+        let slices = hyperslab.slices::<true>(grid.dimensions(), access)?;
+        for ((dimension, slice), list) in grid.dimensions().iter().zip(slices).zip(lists) {
+            dimensions.push(match list {
+                Some(indices) => Projections::of_indices(dimension, slice, indices)?,
+                None => Projections::new(dimension, slice)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// Points, sorted; the one dimension that they have is added.
+    #[cold]
+    fn sort_points(
+        variable: &Variable,
+        (num_points, coordinates): (usize, &[usize]),
+        access: Access,
+        dimensions: &mut Dims<Projections>,
+    ) -> Result<Box<Points>> {
         let points = alloc::try_box(Points::new(variable, access, num_points, coordinates)?)?;
         let list = match num_points {
             0 => Dimension::new(0, 1)?,
             _ => Dimension::with_chunks(num_points, points.nums().map(|num| ChunkRun::new(1, num)))?,
         };
-        let all = Projections::new(&list, Slice::read(num_points, 0, num_points, 1)?)?;
-        let num_chunks = all.len();
-        Plan::of((variable, access), dims::copied([all].into_iter())?, Some(points), (num_chunks, num_points))
-    }
-
-    fn of(
-        (variable, access): (&'v Variable, Access),
-        dimensions: Dims<Projections>,
-        points: Option<Box<Points>>,
-        (num_chunks, num_elements): (usize, usize),
-    ) -> Result<Self> {
-        let element_size = variable.element_size();
-        let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
-        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, points, num_chunks, num_elements, layout })
+        dims::reserve(dimensions, 1)?;
+        dimensions.push(Projections::new(&list, Slice::read(num_points, 0, num_points, 1)?)?);
+        Ok(points)
     }
 
     /// The same plan with the elements anywhere in a block of memory of `size` bytes: the request's first one `offset`
@@ -427,6 +450,10 @@ impl Plan<'_> {
         }
         Ok(true)
     }
+}
+
+fn product(numbers: impl Iterator<Item = usize>) -> usize {
+    numbers.fold(1, usize::saturating_mul)
 }
 
 /// Refuses more elements than memory can hold.

@@ -64,10 +64,17 @@ pub struct Projections {
     /// The first touched chunk.
     first_chunk: usize,
     len: usize,
-    /// Of a list of which not every chunk between the slice's ends is touched.
-    counts: Option<Box<Counts>>,
+    /// What is stored all the same, if anything is.
+    stored: Option<Box<Stored>>,
+}
+
+/// What cannot be computed.
+#[derive(Debug)]
+enum Stored {
+    /// Of chunks with a list of lengths, of which not every one between the slice's ends is touched.
+    Counts(Counts),
     /// The indices, if no slice selects the elements.
-    indices: Option<Box<Indices>>,
+    Indices(Indices),
 }
 
 /// A list of indices.
@@ -134,7 +141,23 @@ impl Projections {
             }
             Some(_) => slice.count(),
         };
-        Projections { dimension, slice, start, first_chunk, len, counts: None, indices: None }
+        Projections { dimension, slice, start, first_chunk, len, stored: None }
+    }
+
+    #[inline]
+    fn counts(&self) -> Option<&Counts> {
+        match self.stored.as_deref()? {
+            Stored::Counts(counts) => Some(counts),
+            Stored::Indices(_) => None,
+        }
+    }
+
+    #[inline]
+    fn indices(&self) -> Option<&Indices> {
+        match self.stored.as_deref()? {
+            Stored::Indices(indices) => Some(indices),
+            Stored::Counts(_) => None,
+        }
     }
 
     /// The projections of a list of indices, which were checked against the dimension, and of which the slice tells how
@@ -148,9 +171,10 @@ impl Projections {
 
     #[cold]
     fn chosen(dimension: &Dimension, slice: Slice, indices: impl ExactSizeIterator<Item = usize>) -> Result<Self> {
-        let indices = alloc::try_box(Indices::new(dimension, indices)?)?;
+        let indices = Indices::new(dimension, indices)?;
         let (dimension, len) = (dimension.clone(), indices.chunks.len());
-        Ok(Projections { dimension, slice, start: 0, first_chunk: 0, len, counts: None, indices: Some(indices) })
+        let stored = Some(alloc::try_box(Stored::Indices(indices))?);
+        Ok(Projections { dimension, slice, start: 0, first_chunk: 0, len, stored })
     }
 
     /// The projections of the same elements onto other chunks of the dimension.
@@ -158,7 +182,7 @@ impl Projections {
     /// # Errors
     /// `OutOfMemory`.
     pub(crate) fn onto(&self, dimension: &Dimension) -> Result<Self> {
-        let Some(indices) = &self.indices else { return Projections::new(dimension, self.slice) };
+        let Some(indices) = self.indices() else { return Projections::new(dimension, self.slice) };
         // As long as it is not asked for places, the order of the list does not matter.
         let mut found = alloc::room(indices.places.len())?;
         for (p, &(chunk, _)) in indices.chunks.iter().enumerate() {
@@ -172,19 +196,19 @@ impl Projections {
     /// `None` if a slice selects them.
     #[inline]
     pub(crate) fn places(&self, of: &Projection) -> Option<&[Place]> {
-        self.indices.as_ref()?.places.get(of.iopos..of.iopos.checked_add(of.iocount)?)
+        self.indices()?.places.get(of.iopos..of.iopos.checked_add(of.iocount)?)
     }
 
     /// Whether a list of indices selects the elements.
     pub(crate) fn are_listed(&self) -> bool {
-        self.indices.is_some()
+        self.indices().is_some()
     }
 
     #[cold]
     fn of_list(dimension: &Dimension, list: &ChunkList, slice: Slice) -> Result<Self> {
         let (start, dimension) = (slice.start(), dimension.clone());
         let first_chunk = list.locate(start).0;
-        let mut all = Projections { dimension, slice, start, first_chunk, len: 0, counts: None, indices: None };
+        let mut all = Projections { dimension, slice, start, first_chunk, len: 0, stored: None };
         let Some(last) = slice.last() else { return Ok(all) };
         if slice.count() == 1 || slice.stride() <= list.shortest() {
             all.len = list.locate(last).0 - first_chunk + 1;
@@ -195,7 +219,7 @@ impl Projections {
             all.len += all.within(run).0.len;
             alloc::push(&mut counts.ends, all.len)?;
         }
-        all.counts = Some(alloc::try_box(counts)?);
+        all.stored = Some(alloc::try_box(Stored::Counts(counts))?);
         Ok(all)
     }
 
@@ -245,7 +269,7 @@ impl Projections {
         if p >= self.len {
             return None;
         }
-        if let Some(indices) = &self.indices {
+        if let Some(indices) = self.indices() {
             return self.listed(indices, p);
         }
         let (stride, chunklen) = (self.slice.stride(), self.dimension.regular_chunklen());
@@ -286,7 +310,7 @@ impl Projections {
     /// The p-th projection, onto chunks with a list of lengths.
     #[cold]
     fn in_list(&self, list: &ChunkList, p: usize) -> Option<Projection> {
-        let (run, p) = match &self.counts {
+        let (run, p) = match self.counts() {
             None => {
                 let chunk = self.first_chunk + p;
                 let run = &list.runs()[list.run_of(chunk)];
@@ -312,7 +336,7 @@ impl Projections {
     /// The number of the projection onto the chunk with this index; `None` if the slice does not touch that chunk.
     pub fn find(&self, chunk_index: isize) -> Option<usize> {
         let chunk = self.dimension.chunk_at(chunk_index);
-        if let Some(indices) = &self.indices {
+        if let Some(indices) = self.indices() {
             return indices.chunks.binary_search_by_key(&chunk, |&(chunk, _)| chunk).ok();
         }
         let Some(list) = self.dimension.list() else { return self.regular_find(chunk) };
@@ -323,7 +347,7 @@ impl Projections {
         let at = list.run_of(chunk);
         let run = &list.runs()[at];
         let found = self.within(run).0.regular_find(chunk - run.first_chunk)?;
-        Some(match &self.counts {
+        Some(match self.counts() {
             None => chunk - self.first_chunk,
             Some(counts) => match at.checked_sub(counts.first_run)? {
                 0 => found,
@@ -384,7 +408,7 @@ impl Projections {
     /// selected.
     pub fn covers(&self, projection: &Projection) -> bool {
         let chunk = self.dimension.chunk_at(projection.chunk_index);
-        let num_selected = match &self.indices {
+        let num_selected = match self.indices() {
             Some(_) => self.num_distinct(projection),
             None => projection.iocount,
         };

@@ -10,6 +10,7 @@ use super::parquet;
 #[cfg(not(feature = "network"))]
 use super::references::WITHOUT_NETWORK;
 use super::references::{self, Origin, OwnedOrigin};
+use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::limits::MemoryLimits;
@@ -159,7 +160,7 @@ fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
             Storage::new(file)?.file(OneFile::NAME)
         }
         Ok(_) => {
-            let whole = std::path::absolute(path)?;
+            let whole = if path.is_absolute() { alloc::path(&[path])? } else { std::path::absolute(path)? };
             Storage::new(file)?.file(OneFile::NAME)?.at_path(&whole)
         }
         // A zip file has its directory at its end, and may have anything before it.

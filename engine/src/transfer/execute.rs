@@ -269,14 +269,17 @@ impl<'a> Transfer<'a> {
             job.do_in_order(self.chunks.clone(), self.options.progress, done, begin(self.options.threads()))?;
         } else {
             let queue = Queue::new(self.chunks.clone());
-            self.share(&job, &queue, max_workers, is_quick, &begin);
+            self.share(&job, &queue, max_workers, is_quick, &begin)?;
             queue.finish(done)?;
         }
         job.tracker.finish(self.options.progress);
         Ok(())
     }
 
-    /// Has the pieces done by up to so many threads.
+    /// Has the pieces done by up to so many threads. How that ends is told by the queue.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and others that a piece would have; then none is begun.
     fn share<W>(
         &self,
         job: &Job<'_>,
@@ -284,17 +287,19 @@ impl<'a> Transfer<'a> {
         max_workers: usize,
         is_quick: bool,
         begin: &(impl Fn(usize) -> W + Sync),
-    ) where
+    ) -> Result<()>
+    where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
         let progress = self.options.progress;
-        let workers = match self.coders() {
-            Ok(sure) if sure >= max_workers => max_workers,
-            _ => max_workers.min(1 + helpers(self.estimate(job, queue, is_quick, begin))),
+        let workers = match self.coders()? >= max_workers {
+            true => max_workers,
+            false => max_workers.min(1 + helpers(self.estimate(job, queue, is_quick, begin))),
         };
         let block = queue.block(workers);
         if workers == 1 {
-            return job.do_from(queue, Part { block, progress, is_trial: false }, begin(self.options.threads()));
+            job.do_from(queue, Part { block, progress, is_trial: false }, begin(self.options.threads()));
+            return Ok(());
         }
         let (is_fetching, threads) = (Fetching::is_under_way(), self.options.threads() / workers);
         team::run(
@@ -306,6 +311,7 @@ impl<'a> Transfer<'a> {
             || job.do_from(queue, Part { block, progress, is_trial: false }, begin(threads)),
             &|| queue.fail_all(ErrorKind::Internal.into()),
         );
+        Ok(())
     }
 
     /// How long one thread takes at least for chunks that are lent.

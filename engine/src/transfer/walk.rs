@@ -20,7 +20,7 @@ pub(super) struct Walk<'a> {
     chunk_offset: usize,
     memory_offset: usize,
     /// Of lists of indices and points, where what the copy moves is, innermost first.
-    lists: Dims<List<'a>>,
+    lists: Vec<List<'a>>,
     /// How many shapes there have been, and whether the copy is for the current one.
     shape: usize,
     is_prepared: bool,
@@ -49,7 +49,7 @@ impl<'a> Walk<'a> {
             axes: Dims::new(),
             chunk_offset: 0,
             memory_offset: 0,
-            lists: Dims::new(),
+            lists: Vec::new(),
             shape: 0,
             is_prepared: false,
             copy,
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
     #[inline]
     pub(super) fn begin(&mut self, i: usize) -> Result<()> {
         let dimensions = self.plan.dimensions();
-        let rank = self.plan.rank();
+        let rank = self.grid.rank();
         dims::fill(&mut self.projections, rank, Projection::default())?;
         dims::fill(&mut self.indices, rank, 0)?;
         dims::fill(&mut self.axes, rank, Axis { count: 1, source: 0, destination: 0 })?;
@@ -99,11 +99,12 @@ impl<'a> Walk<'a> {
         let mut dense = self.plan.variable().element_size() as isize;
         self.lists.clear();
         if let Some(places) = self.plan.places(i) {
-            dims::reserve(&mut self.lists, 1)?;
+            self.lists.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
             let step = layout.strides().map_or(dense, |strides| strides[0]);
             self.lists.push(List::new(places, 1, step));
             return Ok(());
         }
+        let dimensions = &dimensions[..rank];
         for d in (0..rank).rev() {
             let (slice, projection) = (dimensions[d].slice(), &self.projections[d]);
             let source = strides[d].wrapping_mul(slice.stride() as isize);
