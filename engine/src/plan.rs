@@ -31,10 +31,19 @@ pub struct Plan<'v> {
     access: Access,
     /// Of points, the one dimension that they have.
     dimensions: Dims<Projections>,
-    points: Option<Box<Points>>,
+    selection: Selection,
     num_chunks: usize,
     num_elements: usize,
     layout: Layout,
+}
+
+/// What selects the elements.
+#[derive(Debug)]
+enum Selection {
+    Slices,
+    /// A list along one dimension at least.
+    Lists,
+    Points(Box<Points>),
 }
 
 /// The variable that a plan was made for: its caller's, or a copy.
@@ -53,7 +62,7 @@ impl<'v> Plan<'v> {
     /// `OutOfMemory`.
     pub fn new(variable: &'v Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
         let (grid, element_size) = (variable.grid(access), variable.element_size());
-        let (mut dimensions, mut points) = (Dims::new(), None);
+        let (mut dimensions, mut selection) = (Dims::new(), Selection::Slices);
         // A count of 0 leaves nothing, however large the others are.
         let (mut num_elements, mut num_chunks) = (1usize, 1usize);
         match hyperslab.chosen() {
@@ -68,20 +77,22 @@ impl<'v> Plan<'v> {
                 }
             }
             Chosen::Indices(lists) => {
+                selection = Selection::Lists;
                 Plan::project_lists(grid, hyperslab, lists, access, &mut dimensions)?;
                 num_elements = product(dimensions.iter().map(|projections| projections.slice().count()));
                 num_chunks = product(dimensions.iter().map(Projections::len));
             }
             Chosen::Points(num_points, coordinates) => {
                 check_selected(num_points, element_size)?;
-                points = Some(Plan::sort_points(variable, (num_points, coordinates), access, &mut dimensions)?);
+                let points = Plan::sort_points(variable, (num_points, coordinates), access, &mut dimensions)?;
+                selection = Selection::Points(points);
                 (num_elements, num_chunks) = (num_points, dimensions.iter().map(Projections::len).sum());
             }
         }
         check_selected(num_elements, element_size)?;
         // Every touched chunk holds a selected element, so there are no more chunks than elements.
         let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
-        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, points, num_chunks, num_elements, layout })
+        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, selection, num_chunks, num_elements, layout })
     }
 
     #[cold]
@@ -145,12 +156,12 @@ impl<'v> Plan<'v> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn into_owned(self) -> Result<Plan<'static>> {
-        let Plan { variable, access, dimensions, points, num_chunks, num_elements, layout } = self;
+        let Plan { variable, access, dimensions, selection, num_chunks, num_elements, layout } = self;
         let variable = Kept::Owned(match variable {
             Kept::Borrowed(variable) => try_box(variable.try_clone()?)?,
             Kept::Owned(variable) => variable,
         });
-        Ok(Plan { variable, access, dimensions, points, num_chunks, num_elements, layout })
+        Ok(Plan { variable, access, dimensions, selection, num_chunks, num_elements, layout })
     }
 }
 
@@ -219,7 +230,7 @@ impl Plan<'_> {
         if self.grid().is_regular() {
             return self.num_chunks.saturating_mul(self.grid().chunk_bytes());
         }
-        if let Some(points) = &self.points {
+        if let Some(points) = self.points() {
             let bytes = |i| self.variable().chunk_bytes_of(self.access, points.chunk(i));
             return (0..self.num_chunks).map(bytes).fold(0, usize::saturating_add);
         }
@@ -234,20 +245,28 @@ impl Plan<'_> {
         lens.clone().min().map_or(1, |least| if least == 0 { 0 } else { lens.fold(1, usize::saturating_mul) })
     }
 
+    #[inline]
+    fn points(&self) -> Option<&Points> {
+        match &self.selection {
+            Selection::Points(points) => Some(points),
+            _ => None,
+        }
+    }
+
     /// Where the elements of the i-th chunk are, if the plan is one of points: in the chunk in bytes, in memory in
     /// steps.
     pub(crate) fn places(&self, i: usize) -> Option<&[Place]> {
-        self.points.as_ref().map(|points| points.places(i))
+        self.points().map(|points| points.places(i))
     }
 
     /// Whether the elements are points.
     pub(crate) fn is_of_points(&self) -> bool {
-        self.points.is_some()
+        self.points().is_some()
     }
 
     /// Whether the elements are points, or lists along any dimension select them.
     pub(crate) fn is_listed(&self) -> bool {
-        self.points.is_some() || self.dimensions.iter().any(Projections::are_listed)
+        !matches!(self.selection, Selection::Slices)
     }
 
     /// The projections of each dimension. Points have one dimension, which is their list, sorted by chunk: a projection
@@ -269,7 +288,7 @@ impl Plan<'_> {
         if projections.len() != self.rank() {
             return Err(ErrorKind::Argument("there must be one projection for each dimension").into());
         }
-        if let Some(points) = &self.points {
+        if let Some(points) = self.points() {
             self.chunk_of_points(points, i, projections);
             return Ok(());
         }
@@ -299,7 +318,7 @@ impl Plan<'_> {
     /// The number of the chunk with these indices, as [`chunk`](Self::chunk) counts; `None` if the plan does not touch
     /// it.
     pub fn find(&self, chunk_indices: impl IntoIterator<Item = isize>) -> Option<usize> {
-        if let Some(points) = &self.points {
+        if let Some(points) = self.points() {
             let mut wanted = Dims::new();
             dims::reserve(&mut wanted, self.rank()).ok()?;
             wanted.extend(chunk_indices.into_iter().take(self.rank()));
@@ -335,7 +354,7 @@ impl Plan<'_> {
 
     /// An error if the touched chunks are not a product over the dimensions.
     pub(crate) fn check_product(&self) -> Result<()> {
-        match self.points {
+        match self.points() {
             None => Ok(()),
             Some(_) => Err(ErrorKind::Argument("plans of points are not compared by their chunks").into()),
         }
@@ -398,7 +417,7 @@ impl Plan<'_> {
     /// Whether the chunk with these projections is covered: every element of it that lies inside the dimensions is
     /// selected. A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
     pub fn covers(&self, projections: &[Projection]) -> bool {
-        if let Some(points) = &self.points {
+        if let Some(points) = self.points() {
             let found = self.find(projections.iter().map(|projection| projection.chunk_index));
             return found.is_some_and(|i| self.points_cover(points, i));
         }
@@ -418,7 +437,7 @@ impl Plan<'_> {
 
     /// The number of covered chunks, which a write need not read.
     pub fn num_covered(&self) -> usize {
-        if let Some(points) = &self.points {
+        if let Some(points) = self.points() {
             return (0..self.num_chunks).filter(|&i| self.points_cover(points, i)).count();
         }
         if self.num_chunks == 0 { 0 } else { self.dimensions.iter().map(Projections::num_covered).product() }

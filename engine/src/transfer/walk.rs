@@ -77,8 +77,14 @@ impl<'a> Walk<'a> {
     /// Goes to the piece of the i-th chunk, which is one of the plan's.
     #[inline]
     pub(super) fn begin(&mut self, i: usize) -> Result<()> {
+        if self.plan.is_listed() { self.begin_in::<true>(i) } else { self.begin_in::<false>(i) }
+    }
+
+    /// The same in a plan that is one of lists or points, or neither.
+    #[inline]
+    fn begin_in<const LISTED: bool>(&mut self, i: usize) -> Result<()> {
         let dimensions = self.plan.dimensions();
-        let rank = self.grid.rank();
+        let rank = if LISTED { self.plan.rank() } else { dimensions.len() };
         dims::fill(&mut self.projections, rank, Projection::default())?;
         dims::fill(&mut self.indices, rank, 0)?;
         dims::fill(&mut self.axes, rank, Axis { count: 1, source: 0, destination: 0 })?;
@@ -98,20 +104,19 @@ impl<'a> Walk<'a> {
         self.shape += 1;
         let mut dense = self.plan.variable().element_size() as isize;
         self.lists.clear();
-        if let Some(places) = self.plan.places(i) {
+        if let (true, Some(places)) = (LISTED, self.plan.places(i)) {
             self.lists.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
             let step = layout.strides().map_or(dense, |strides| strides[0]);
             self.lists.push(List::new(places, 1, step));
             return Ok(());
         }
-        let dimensions = &dimensions[..rank];
         for d in (0..rank).rev() {
             let (slice, projection) = (dimensions[d].slice(), &self.projections[d]);
             let source = strides[d].wrapping_mul(slice.stride() as isize);
             let destination = layout.strides().map_or(dense, |strides| strides[d]);
             // It fits, or belongs to a dimension in which no step is taken.
             dense = dense.wrapping_mul(slice.count() as isize);
-            if let Some(places) = dimensions[d].places(projection) {
+            if let (true, Some(places)) = (LISTED, dimensions[d].places(projection)) {
                 self.lists.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
                 self.lists.push(List::new(places, strides[d], destination));
                 continue;
