@@ -10,7 +10,6 @@ use super::parquet;
 #[cfg(not(feature = "network"))]
 use super::references::WITHOUT_NETWORK;
 use super::references::{self, Origin, OwnedOrigin};
-use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::limits::MemoryLimits;
@@ -159,10 +158,7 @@ fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
             Storage::new(file)?.file(OneFile::NAME)
         }
-        Ok(_) => {
-            let whole = if path.is_absolute() { alloc::path(&[path])? } else { std::path::absolute(path)? };
-            Storage::new(file)?.file(OneFile::NAME)?.at_path(&whole)
-        }
+        Ok(_) => Storage::new(file)?.file(OneFile::NAME)?.at_path(path),
         // A zip file has its directory at its end, and may have anything before it.
         Err(error) if error.kind() == ErrorKind::UnknownFormat => zip_at(path),
         Err(error) => Err(error.in_object(path.display())),

@@ -1,11 +1,15 @@
 //! A storage that several arrays share.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(feature = "hdf5")]
+use std::path::PathBuf;
 
 use super::byte_range::ByteRange;
 use super::joined::{Joined, JoinedObjects, Part};
 use super::metadata_kept::MetadataKept;
+#[cfg(feature = "hdf5")]
+use super::paths;
 use super::traits::{Entry, ObjectStore, check_name};
 use crate::alloc::{self, Slot};
 use crate::buffer::Buffer;
@@ -24,8 +28,10 @@ pub struct Storage {
     joined: Option<Shared<Joined>>,
     codecs: CodecRegistry,
     allows_partial: bool,
-    /// Whether links in files to other files are followed, and the path of the file if it was opened by that.
+    /// Whether links in files to other files are followed.
     follows_links: bool,
+    /// The whole path of the file, if it was opened by its path: links in it lead on from there.
+    #[cfg(feature = "hdf5")]
     path: Option<Shared<PathBuf>>,
     limits: MemoryLimits,
 }
@@ -49,6 +55,7 @@ impl Storage {
             codecs: CodecRegistry::default(),
             allows_partial: false,
             follows_links: false,
+            #[cfg(feature = "hdf5")]
             path: None,
             limits: MemoryLimits::default(),
         })
@@ -71,7 +78,13 @@ impl Storage {
     pub fn file(&self, name: &str) -> Result<Self> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let file = Some(Shared::new(alloc::text(name)?)?);
-        Ok(Storage { file, joined: None, path: None, ..self.clone() })
+        Ok(Storage {
+            file,
+            joined: None,
+            #[cfg(feature = "hdf5")]
+            path: None,
+            ..self.clone()
+        })
     }
 
     /// The storages at these paths, joined along a dimension: see [`concat`](crate::concat()).
@@ -104,13 +117,20 @@ impl Storage {
         Storage { codecs: codecs.clone(), limits: other.limits, follows_links, ..self.clone() }
     }
 
-    /// The same file, which has this path.
+    /// The same file, which was opened by this path.
+    #[cfg(feature = "hdf5")]
     pub(crate) fn at_path(self, path: &Path) -> Result<Self> {
-        Ok(Storage { path: Some(Shared::new(alloc::path(&[path])?)?), ..self })
+        Ok(Storage { path: Some(Shared::new(paths::whole(path)?)?), ..self })
+    }
+
+    /// The same file: without HDF5 none has links.
+    #[cfg(not(feature = "hdf5"))]
+    pub(crate) fn at_path(self, _: &Path) -> Result<Self> {
+        Ok(self)
     }
 
     /// The path of the file, if it was opened by that.
-    #[cfg_attr(not(feature = "hdf5"), allow(dead_code, reason = "only HDF5 files have links to others"))]
+    #[cfg(feature = "hdf5")]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_ref().map(|path| path.as_path())
     }

@@ -4,10 +4,14 @@
 //! library's functions the process would be aborted.
 #![allow(unsafe_code)]
 
+#[cfg(feature = "hdf5")]
+use std::ffi::OsString;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
+#[cfg(feature = "hdf5")]
+use std::{os::unix::ffi::OsStringExt, path::PathBuf};
 
 pub(super) use libc::AT_FDCWD as WORKING_DIRECTORY;
 // The names of the calls whose offsets have 64 bits also where pointers have 32.
@@ -53,6 +57,30 @@ pub(super) fn is_running(process: u32) -> bool {
     let found = called(|| unsafe { libc::kill(process, 0) });
     // Only this error says that there is none.
     found.map_or_else(|error| error.raw_os_error() != Some(libc::ESRCH), |_| true)
+}
+
+/// The path of the directory in which the process is.
+#[cfg(feature = "hdf5")]
+pub(super) fn working_directory() -> io::Result<PathBuf> {
+    let no_memory = |_| io::Error::from_raw_os_error(libc::ENOMEM);
+    let mut path: Vec<u8> = Vec::new();
+    path.try_reserve_exact(256).map_err(no_memory)?;
+    loop {
+        // SAFETY: so many bytes may be written there, one of which is a NUL if the call succeeds.
+        if !unsafe { libc::getcwd(path.as_mut_ptr().cast(), path.capacity()) }.is_null() {
+            // SAFETY: the call has written a text with a NUL at its end.
+            let len = unsafe { CStr::from_ptr(path.as_ptr().cast()) }.count_bytes();
+            // SAFETY: so many bytes have been written.
+            unsafe { path.set_len(len) };
+            return Ok(OsString::from_vec(path).into());
+        }
+        match io::Error::last_os_error() {
+            error if error.raw_os_error() == Some(libc::ERANGE) => {
+                path.try_reserve_exact(2 * path.capacity()).map_err(no_memory)?;
+            }
+            error => return Err(error),
+        }
+    }
 }
 
 pub(super) fn open(directory: c_int, name: &Terminated, flags: c_int) -> io::Result<File> {

@@ -9,6 +9,12 @@ pub(in crate::object) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+/// The path from the root on.
+#[cfg(feature = "hdf5")]
+pub(crate) fn whole(path: &Path) -> crate::error::Result<std::path::PathBuf> {
+    Ok(std::path::absolute(path)?)
+}
+
 /// Whether a path leads to a directory; an error if it leads nowhere.
 pub(crate) fn is_directory(path: &Path) -> io::Result<bool> {
     Ok(fs::metadata(path)?.is_dir())

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::object::syscalls::{self, Terminated, WORKING_DIRECTORY};
+#[cfg(feature = "hdf5")]
+use crate::{alloc, error::Result};
 
 fn named(path: &Path) -> io::Result<Terminated> {
     Terminated::new(path.as_os_str().as_bytes())
@@ -27,6 +29,15 @@ pub(in crate::object) fn open_directory_unread(path: &Path) -> io::Result<File> 
     #[cfg(not(target_os = "linux"))]
     const HOW: std::ffi::c_int = libc::O_RDONLY;
     syscalls::open(WORKING_DIRECTORY, &named(path)?, HOW | libc::O_DIRECTORY)
+}
+
+/// The path from the root on.
+#[cfg(feature = "hdf5")]
+pub(crate) fn whole(path: &Path) -> Result<std::path::PathBuf> {
+    if path.is_absolute() {
+        return Ok(alloc::path(&[path])?);
+    }
+    Ok(alloc::path(&[&syscalls::working_directory()?, path])?)
 }
 
 /// Whether a path leads to a directory; an error if it leads nowhere.
