@@ -11,14 +11,15 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashMap;
-use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use nczchunk::object::{ByteRange, Entry, Flight, Limits, Memory, ObjectRequest, ObjectStore, Storage};
-use nczchunk::{Access, Array, Buffer, Codec, Hyperslab, Options, Plan, Result, status};
+use nczchunk::object::{
+    AsyncRequests, AsyncStore, ByteRange, Entry, Flight, Limits, Memory, ObjectStore, ReadRequest, Storage,
+};
+use nczchunk::{Access, Array, Buffer, Codec, Hyperslab, Options, Plan, Result};
 
 const CHUNKS: usize = 1000;
 const CHUNK: usize = 16384;
@@ -52,7 +53,9 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// A storage whose objects take their time.
-struct Far {
+struct Far(AsyncRequests<Later>);
+
+struct Later {
     objects: Mutex<HashMap<String, Vec<u8>>>,
     bytes: Option<usize>,
     state: Mutex<State>,
@@ -60,62 +63,52 @@ struct Far {
 
 #[derive(Default)]
 struct State {
-    requests_in_flight: Vec<Read>,
+    requests_in_flight: Vec<Pending>,
     now: u64,
     most: usize,
     reads: usize,
 }
 
-struct Read {
+struct Pending {
     thread: ThreadId,
-    request: *mut ObjectRequest,
+    read: ReadRequest,
     due: u64,
 }
 
-// SAFETY: a request is used by the thread that started it.
-#[allow(unsafe_code)]
-unsafe impl Send for Read {}
+impl Far {
+    fn new(bytes: Option<usize>) -> Self {
+        Far(AsyncRequests::new(Later { objects: Mutex::default(), bytes, state: Mutex::default() }).unwrap())
+    }
+}
 
-// SAFETY: a read is given back once, after its answer has been written.
-#[allow(unsafe_code)]
-unsafe impl Flight for Far {
+impl AsyncStore for Later {
     fn limits(&self) -> Limits {
         Limits { requests: IN_FLIGHT, bytes: self.bytes, largest: 8 * CHUNK_BYTES, excess: None }
     }
 
-    #[allow(unsafe_code)]
-    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+    fn start_read(&self, read: ReadRequest) {
         let mut state = self.state.lock().unwrap();
         state.reads += 1;
         let latency = if state.reads % 20 == 0 { 2 * LATENCY } else { LATENCY };
         let due = state.now + latency;
-        state.requests_in_flight.push(Read { thread: std::thread::current().id(), request, due });
+        state.requests_in_flight.push(Pending { thread: std::thread::current().id(), read, due });
         state.most = state.most.max(state.requests_in_flight.len());
-        Ok(true)
     }
 
-    #[allow(unsafe_code)]
-    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+    fn wait(&self) -> Result<()> {
         let mut state = self.state.lock().unwrap();
         let this = std::thread::current().id();
         let own = (0..state.requests_in_flight.len()).filter(|&i| state.requests_in_flight[i].thread == this);
         let next = own.min_by_key(|&i| state.requests_in_flight[i].due).unwrap();
-        let Read { request, due, .. } = state.requests_in_flight.swap_remove(next);
+        let Pending { mut read, due, .. } = state.requests_in_flight.swap_remove(next);
         state.now = state.now.max(due);
-        // SAFETY: the request is in flight, and its name is a text.
-        let (answer, name) = unsafe { (&mut *request, CStr::from_ptr((*request).name).to_str().unwrap()) };
-        let begin =
-            if answer.from_end == 1 { ByteRange::BeforeEnd(answer.offset) } else { ByteRange::At(answer.offset) };
-        match self.objects.lock().unwrap().get(name) {
-            Some(object) => {
-                let part = part(object, begin, answer.size);
-                // SAFETY: the buffer has so much room.
-                unsafe { answer.buffer.cast::<u8>().copy_from_nonoverlapping(part.as_ptr(), part.len()) };
-                (answer.nbytes, answer.object_size, answer.version) = (part.len(), object.len() as u64, 1);
-            }
-            None => answer.status = status::ENOOBJECT as isize,
-        }
-        Ok(request)
+        let found = self.objects.lock().unwrap().get(read.name()).map(|object| {
+            let begin = read.begin();
+            read.fill(|buffer| buffer.write(part(object, begin, buffer.capacity())));
+            (object.len() as u64, Some(1))
+        });
+        read.answer(Ok(found));
+        Ok(())
     }
 }
 
@@ -126,7 +119,7 @@ fn part(object: &[u8], begin: ByteRange, room: usize) -> &[u8] {
 
 impl ObjectStore for Far {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        let objects = self.objects.lock().unwrap();
+        let objects = self.0.store().objects.lock().unwrap();
         let Some(object) = objects.get(name) else { return Ok(None) };
         buffer.write(part(object, begin, buffer.capacity()));
         Ok(Some(object.len() as u64))
@@ -137,7 +130,7 @@ impl ObjectStore for Far {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.objects.lock().unwrap().insert(name.into(), bytes.into());
+        self.0.store().objects.lock().unwrap().insert(name.into(), bytes.into());
         Ok(())
     }
 
@@ -150,7 +143,7 @@ impl ObjectStore for Far {
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        Some(self)
+        Some(&self.0)
     }
 }
 
@@ -175,7 +168,7 @@ fn metadata(codecs: &str, shard: Option<usize>) -> String {
 /// Reads all of an array; tells the time over what is ideal, and the memory in chunks.
 fn measure(what: &str, codecs: &str, shard: Option<usize>) -> (f64, f64) {
     let bytes = shard.map(|_| IN_FLIGHT * CHUNK_BYTES);
-    let far = Arc::new(Far { objects: Mutex::default(), bytes, state: Mutex::default() });
+    let far = Arc::new(Far::new(bytes));
     far.write("zarr.json", metadata(codecs, shard).as_bytes()).unwrap();
     let array = Array::open_in(&Storage::new(far.clone()).unwrap(), "", Access::Write).unwrap();
     let mut rng = fastrand::Rng::with_seed(7);
@@ -183,13 +176,15 @@ fn measure(what: &str, codecs: &str, shard: Option<usize>) -> (f64, f64) {
     array.write(&Hyperslab::all(), &values).unwrap();
     let array = Array::open_in(&Storage::new(far.clone()).unwrap(), "", Access::Read).unwrap();
     let mut read = vec![0f32; values.len()];
-    *far.state.lock().unwrap() = State::default();
+    // What the storage takes for itself is not counted.
+    let requests_in_flight = Vec::with_capacity(IN_FLIGHT);
+    *far.0.store().state.lock().unwrap() = State { requests_in_flight, ..State::default() };
     let before = IN_USE.load(Relaxed);
     MOST.store(before, Relaxed);
     array.read_into(&Hyperslab::all(), &mut read).unwrap();
     let memory = (MOST.load(Relaxed) - before) as f64 / CHUNK_BYTES as f64;
     assert!(read == values);
-    let State { now, most, reads, .. } = &*far.state.lock().unwrap();
+    let State { now, most, reads, .. } = &*far.0.store().state.lock().unwrap();
     // What it takes if each chunk is a read of its own.
     let ideal = (CHUNKS as u64 * LATENCY * 21 / 20) / IN_FLIGHT as u64 + 2 * LATENCY;
     let (time, ideal) = (*now as f64 / 1e6, ideal as f64 / 1e6);
@@ -274,10 +269,10 @@ fn two_threads_decode(mut storage: Storage, shard: Option<usize>) -> bool {
 fn threads_decode_while_requests_are_in_flight() {
     let _alone = ALONE.lock();
     for shard in [None, Some(50)] {
-        let far = Arc::new(Far { objects: Mutex::default(), bytes: None, state: Mutex::default() });
+        let far = Arc::new(Far::new(None));
         assert!(two_threads_decode(Storage::new(far.clone()).unwrap(), shard));
         // Both together keep to the limit.
-        assert!((2..=IN_FLIGHT).contains(&far.state.lock().unwrap().most));
+        assert!((2..=IN_FLIGHT).contains(&far.0.store().state.lock().unwrap().most));
     }
 }
 

@@ -9,9 +9,8 @@
 
 use std::ffi::{CStr, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::slice;
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread, ThreadId};
+use std::{mem, ptr, slice};
 
 use super::byte_range::ByteRange;
 use super::flight::{Answer, Flight, Limits, ObjectRequest};
@@ -90,20 +89,17 @@ struct Pending {
     request: *mut ObjectRequest,
     thread: Thread,
     queue: Shared<Queue>,
-    cancel: Shared<Cancel>,
     outcome: Option<Result<Option<Answer>>>,
 }
 
-// SAFETY: until it is answered nobody else touches the request or its memory but for the handle, which the lock of the
-// queue guards; that lock also orders the answer before whatever the request's own thread does with it afterwards.
+// SAFETY: until it is answered nobody else touches the request or its memory but for the handle, which is touched under
+// the lock of the queue alone; that lock also orders the answer before whatever the request's own thread does with it
+// afterwards.
 unsafe impl Send for Pending {}
 // SAFETY: what is shared is only read.
 unsafe impl Sync for Pending {}
 
-/// Whether a request has been cancelled, and what is done then.
-#[derive(Default)]
-struct Cancel(Mutex<(bool, Option<Then>)>);
-
+/// What is done when a request is cancelled. The handle of a request that has not ended points to one, or is NULL.
 type Then = Box<dyn FnOnce() + Send>;
 
 /// The requests of all threads that have not been given back, those that have ended in the order in which they did.
@@ -113,6 +109,7 @@ struct Entry {
     thread: ThreadId,
     request: *mut ObjectRequest,
     has_ended: bool,
+    is_cancelled: bool,
 }
 
 // SAFETY: the pointer is only used by the thread that started the request, and by others under the lock.
@@ -132,12 +129,14 @@ impl ReadRequest {
     /// How many bytes are wanted; 0 if it is only the object's length. Where the object ends before, the bytes up to
     /// there are the answer.
     pub fn size(&self) -> usize {
-        self.pending.request().size
+        // SAFETY: the request stays where it is until it is given back, which is when its `Pending` is dropped.
+        unsafe { (*self.pending.request).size }
     }
 
     /// Whether nobody needs the answer any more. The request is answered or dropped all the same.
     pub fn is_cancelled(&self) -> bool {
-        self.pending.cancel.with(|is_cancelled, _| *is_cancelled)
+        let entries = self.pending.queue.0.lock();
+        entries.is_some_and(|entries| self.pending.entry(&entries).is_some_and(|at| entries[at].is_cancelled))
     }
 
     /// Has `then` called as soon as nobody needs the answer any more, in the thread that says so, or at once if that is
@@ -147,21 +146,24 @@ impl ReadRequest {
     /// `OutOfMemory`.
     pub fn on_cancel(&mut self, then: impl FnOnce() + Send + 'static) -> Result<()> {
         let then: Then = alloc::try_box(then)?;
-        let now = self.pending.cancel.with(|is_cancelled, kept| match is_cancelled {
-            true => Some(then),
-            false => {
-                *kept = Some(then);
-                None
-            }
-        });
-        now.into_iter().for_each(|then| then());
+        let then = alloc::try_box(then)?;
+        let Some(entries) = self.pending.queue.0.lock() else { return Ok(()) };
+        if self.pending.entry(&entries).is_some_and(|at| entries[at].is_cancelled) {
+            drop(entries);
+            then();
+            return Ok(());
+        }
+        // SAFETY: the request has not ended, and the lock is held.
+        let before = unsafe { swap_then(self.pending.request, Some(then)) };
+        drop((entries, before));
         Ok(())
     }
 
     /// Adds bytes to those that were read before: `read` puts them into the buffer, which has room for
     /// [`size`](Self::size) bytes in all.
     pub fn fill<T>(&mut self, read: impl FnOnce(&mut Buffer<'_>) -> T) -> T {
-        let ObjectRequest { buffer, size, .. } = *self.pending.request();
+        // SAFETY: as in `size`.
+        let (buffer, size) = unsafe { ((*self.pending.request).buffer, (*self.pending.request).size) };
         // In a child that was forked the memory may belong to others.
         let size = if self.pending.queue.0.lock().is_some() { size } else { 0 };
         // SAFETY: there is room for so many bytes, which are this request's until it is answered.
@@ -189,7 +191,8 @@ impl WriteRequest {
 
     /// All bytes of the object.
     pub fn bytes(&self) -> &[u8] {
-        let ObjectRequest { buffer, size, .. } = *self.0.request();
+        // SAFETY: as in `ReadRequest::size`.
+        let (buffer, size) = unsafe { ((*self.0.request).buffer, (*self.0.request).size) };
         match size {
             0 => &[],
             // SAFETY: there are so many bytes, which stay as they are until the request is answered.
@@ -203,17 +206,24 @@ impl WriteRequest {
     }
 }
 
-impl Cancel {
-    fn with<T>(&self, what: impl FnOnce(&mut bool, &mut Option<Then>) -> T) -> T {
-        let (is_cancelled, then) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        what(is_cancelled, then)
+/// Replaces what is done when a request is cancelled.
+///
+/// # Safety
+/// It is one of the queue's that has not ended, and the queue's lock is held.
+unsafe fn swap_then(request: *mut ObjectRequest, then: Option<Box<Then>>) -> Option<Box<Then>> {
+    let then = then.map_or(ptr::null_mut(), |then| Box::into_raw(then).cast());
+    // SAFETY: the caller's promise: nobody else uses the handle meanwhile, which is NULL or what `on_cancel` has put
+    // there by this function.
+    unsafe {
+        let before = mem::replace(&mut (*request).handle, then).cast::<Then>();
+        (!before.is_null()).then(|| Box::from_raw(before))
     }
 }
 
 impl Pending {
-    fn request(&self) -> &ObjectRequest {
-        // SAFETY: the request stays where it is until it is given back, which is when `self` is dropped.
-        unsafe { &*self.request }
+    /// Which of the queue's entries is this one's.
+    fn entry(&self, entries: &[Entry]) -> Option<usize> {
+        entries.iter().rposition(|entry| entry.request == self.request)
     }
 
     fn name(&self) -> &str {
@@ -229,12 +239,14 @@ impl Drop for Pending {
         // In a child that was forked the request may not be there any more.
         let Some(mut requests) = self.queue.0.lock() else { return };
         // SAFETY: the request is in flight until it is said to have ended, which takes the lock.
+        let then = unsafe { swap_then(self.request, None) };
+        // SAFETY: as above.
         unsafe { (*self.request).set_outcome(outcome) };
-        if let Some(at) = requests.iter().rposition(|entry| entry.request == self.request) {
+        if let Some(at) = self.entry(&requests) {
             requests[at..].rotate_left(1);
             requests.last_mut().into_iter().for_each(|entry| entry.has_ended = true);
         }
-        drop(requests);
+        drop((requests, then));
         self.thread.unpark();
     }
 }
@@ -267,13 +279,12 @@ impl<S: AsyncStore> AsyncRequests<S> {
     /// # Safety
     /// That of [`Flight::start`].
     unsafe fn begin(&self, request: *mut ObjectRequest, start: impl FnOnce(Pending)) -> Result<bool> {
-        let cancel = Shared::new(Cancel::default())?;
         let (thread, queue) = (thread::current(), self.queue.clone());
-        let entry = Entry { thread: thread.id(), request, has_ended: false };
+        let entry = Entry { thread: thread.id(), request, has_ended: false, is_cancelled: false };
         alloc::push(&mut *self.queue.0.lock().ok_or(FORKED)?, entry)?;
         // SAFETY: the request is the caller's, who does not use it until it is given back.
-        unsafe { (*request).handle = (&raw const *cancel).cast_mut().cast() };
-        let pending = Pending { request, thread, queue, cancel, outcome: None };
+        unsafe { (*request).handle = ptr::null_mut() };
+        let pending = Pending { request, thread, queue, outcome: None };
         // If the storage panics, the request has failed, unless it keeps it.
         let _ = catch_unwind(AssertUnwindSafe(|| start(pending)));
         let mut requests = self.queue.0.lock().ok_or(FORKED)?;
@@ -348,17 +359,12 @@ unsafe impl<S: AsyncStore> Flight for AsyncRequests<S> {
     }
 
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        let Some(requests) = self.queue.0.lock() else { return };
-        if requests.iter().any(|entry| entry.request == request && entry.has_ended) {
-            return;
-        }
-        // SAFETY: the request has not ended, so that its handle is what `begin` has put there, which lives as long as
-        // its `Pending`; the end of that takes the lock.
-        let cancel = unsafe { &*(*request).handle.cast::<Cancel>() };
-        let then = cancel.with(|is_cancelled, then| {
-            *is_cancelled = true;
-            then.take()
-        });
+        let Some(mut requests) = self.queue.0.lock() else { return };
+        let is_it = |entry: &&mut Entry| entry.request == request && !entry.has_ended;
+        let Some(entry) = requests.iter_mut().find(is_it) else { return };
+        entry.is_cancelled = true;
+        // SAFETY: it has not ended, and the lock is held.
+        let then = unsafe { swap_then(request, None) };
         // It may answer the request.
         drop(requests);
         let _ = catch_unwind(AssertUnwindSafe(|| then.into_iter().for_each(|then| then())));
