@@ -139,9 +139,7 @@ def page(arrays, rows, date):
              f"- *{data.INTO_USED}*: nczchunk reads into an array of the caller that was used before. The",
              "  other rows use a new array, whose memory the system first has to find and clear, as for the other",
              "  libraries.",
-             "- nczchunk keeps decoded chunks of which a part was read, for the next read (*48 maps, one by one*).",
-             "  The first read pays for that: it is slower than others' where decoding takes little. With",
-             "  `cache=None`, which is not measured here, `nczchunk.open` does without.",
+             "- nczchunk keeps decoded chunks of which a part was read a second time (*48 maps, one by one*).",
              "", "![Times of reads from files relative to nczchunk's](files.svg)", ""]
     for name, array in arrays.items():
         of_array = [row for row in rows if row.title.startswith(f"{name}: ")]

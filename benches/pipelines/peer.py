@@ -87,7 +87,7 @@ def main():
 
         __import__(PIPELINES[peer].split(".")[0])
         zarr.registry.get_pipeline_class()
-    if job == "all":
+    if job in ("all", "copy"):
         back_memory(path)
     begin, used = time.perf_counter(), processors()
     if peer == "nczchunk":
@@ -122,7 +122,7 @@ def main():
 
 def back_memory(path):
     """Uses as much memory as an array takes, and gives it back to the system. A virtual machine may have to ask its
-    host for memory that nobody has used for a while, which takes longer than to read."""
+    host for memory that nobody has used for a while, also for its cache of files, which takes longer than to read."""
     shape = json.loads((pathlib.Path(path) / "zarr.json").read_text())["shape"]
     np.empty(math.prod(shape) * 3, "u1").fill(1)
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # the most memory is counted from here

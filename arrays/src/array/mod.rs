@@ -329,7 +329,7 @@ impl Array {
 
     fn of(storage: &Storage, name: &str, access: Access, mut opened: Opened, stored: Stored) -> Result<Array> {
         let largest = LARGEST_CHUNK.min(storage.memory_limits().chunk_bytes);
-        let cache = Cache::new(CACHE.max(opened.variable.chunk_bytes().min(largest)))?;
+        let cache = Cache::from_second_use(CACHE.max(opened.variable.chunk_bytes().min(largest)))?;
         opened.store.set_cache(Some(&cache));
         if access == Access::Read {
             opened.store.set_read_only();

@@ -921,6 +921,32 @@ fn chunks_that_are_nearly_all_decoded_are_kept_whole() {
     }
 }
 
+/// Of each chunk: how often it was decoded and found when it is read three times, one part after the other.
+#[test]
+fn an_arrays_own_cache_keeps_chunks_from_their_second_use_on() {
+    const LEN: usize = 1000;
+    let values: Vec<i32> = (0..2 * LEN as i32).collect();
+    let description = Description::new(&[2 * LEN], ElementType::Int).with_chunk_shape(&[LEN]);
+    let (storage, written) = created(&description.with_codecs(&[("zstd", r#"{"level": 1}"#)]));
+    written.write(&Hyperslab::all(), &values).unwrap();
+    let array = Array::open_in(&storage, "x", Access::Read).unwrap();
+    for (begin, end, misses, hits) in [
+        // Nothing is kept, not even the part.
+        (0, LEN - 1, 1, 0),
+        (0, LEN - 1, 2, 0),
+        (0, LEN - 1, 2, 1),
+        (5, 7, 2, 2),
+        // One was used again, so the next is kept at once.
+        (LEN, LEN + 5, 3, 2),
+        (2 * LEN - 5, 2 * LEN, 3, 3),
+    ] {
+        let read = array.read::<i32>(&Hyperslab::new(&[begin], &[end - begin])).unwrap();
+        assert_eq!(read, values[begin..end]);
+        let statistics = array.cache.as_ref().unwrap().statistics();
+        assert_eq!((statistics.misses, statistics.hits), (misses, hits), "from {begin} to {end}");
+    }
+}
+
 /// A shard that another one takes the place of is not read by the index of the one before, even if both are as long.
 #[cfg(not(miri))]
 #[test]

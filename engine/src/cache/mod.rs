@@ -15,6 +15,10 @@
 //! time. So is any chunk whose request takes longer than decoding it, so that it is requested once. Of a chunk that
 //! need not be decoded nothing is kept the first time: to copy it would take longer than to use it.
 //!
+//! A cache that [waits](Cache::from_second_use) keeps nothing of any chunk the first time, unless its request takes
+//! longer than decoding it, or the next chunks are decoded to their end at once: new memory for a chunk that is used
+//! once takes up to a third of the time that decoding it takes.
+//!
 //! ```text
 //!   slab.rs     memory for several chunks
 //!   entry.rs    a decoded chunk
@@ -49,6 +53,8 @@ pub struct Cache(Shared<Inner>);
 
 struct Inner {
     limit: usize,
+    /// Whether a chunk is kept from its second use on, and not at once.
+    waits: bool,
     table: Lock<Table>,
     next_store: AtomicU64,
     next_transfer: AtomicU64,
@@ -81,8 +87,23 @@ impl Cache {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(limit: usize) -> Result<Self> {
+        Cache::with(limit, false)
+    }
+
+    /// The same for chunks that may be used once: it keeps a chunk from its second use on. Then it keeps the chunks that
+    /// are used next at once, as [`new`](Self::new) does, until it drops one that was used once. A chunk whose request
+    /// takes longer than decoding it is kept at once, too.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn from_second_use(limit: usize) -> Result<Self> {
+        Cache::with(limit, true)
+    }
+
+    fn with(limit: usize, waits: bool) -> Result<Self> {
         Ok(Cache(Shared::new(Inner {
             limit,
+            waits,
             table: Lock::new(Table::new()),
             next_store: AtomicU64::new(1),
             next_transfer: AtomicU64::new(1),
@@ -147,6 +168,11 @@ pub struct Loading<'c> {
 }
 
 impl Part {
+    /// Whether a chunk that is used for the first time is used without the cache, unless all of it is to be fetched.
+    pub(crate) fn waits(&self) -> bool {
+        self.cache.0.waits
+    }
+
     /// Begins a transfer.
     pub(crate) fn begin(&self) -> Turn {
         Turn { transfer: self.cache.0.next_transfer.fetch_add(1, Ordering::Relaxed), num_writes: None }

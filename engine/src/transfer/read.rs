@@ -197,9 +197,13 @@ impl<'a> Reading<'a> {
             }
             keep &= store.check_room(chunk_bytes).is_ok();
             // A request takes longer than decoding the rest.
-            let to_end = || Ok(store.with_latency().is_some() || store.decodes_most(chunk_bytes, &piece.needed())?);
+            let to_end = || {
+                let is_soon = !cache.waits() && store.decodes_most(chunk_bytes, &piece.needed())?;
+                Ok(is_soon || store.with_latency().is_some())
+            };
             match cache.find(piece.indices, &piece.needed(), chunk_bytes, keep, to_end, turn)? {
                 Found::Ready(entry) => return self.mover.read_chunk(piece, entry.bytes(), 0, out),
+                Found::Load { loading, all: false } if cache.waits() => loading.pass()?,
                 Found::Load { loading: begun, all } => loading = Some((begun, all)),
                 Found::Nothing => {}
             }

@@ -81,7 +81,8 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     name: the array's path below that, such as "ocean/sst", or its name in the file; empty if the path is the array.
     mode: "r" for reading, "r+" for reading and writing.
     threads: how many threads a read or write may use; by default the number of processors that the process may run on.
-    cache: a Cache, which several arrays may share; None for no cache. By default, the array has a cache of 64 MiB.
+    cache: a Cache, which several arrays may share; None for no cache. By default, the array has a cache of
+        64 MiB, which keeps a chunk from its second use on.
     memory_limits: MemoryLimits to use instead of the default limits.
     """
     access = _c.one_of("mode", MODES, mode)
