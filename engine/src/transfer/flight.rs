@@ -163,12 +163,16 @@ impl<'j, 'a> State<'j, 'a> {
             Some(_) => flight.store_limits(),
         };
         let most = limit.clamp(1, useful.max(1));
-        let fair = match (sharing.of.max(1), in_flight.has_latency()) {
+        let has_latency = in_flight.has_latency();
+        let fair = match (sharing.of.max(1), has_latency) {
             (1, _) => most,
-            (of, true) => most.min(num_chunks.div_ceil(of)),
+            (of, true) => most.min(queue.num_chunks().div_ceil(of)),
             // What is there at once is taken in parts, so that no thread waits for another at the end.
             (of, false) => most.min(num_chunks.div_ceil(of.saturating_mul(PARTS))),
         };
+        // Chunks that are all on their way at once would be decoded by the thread that has begun first.
+        let is_first_served = has_latency && job.shards.is_none() && gap.is_none() && data.is_none();
+        let most = if is_first_served { fair.max(1) } else { most };
         let block = if sharing.of == 1 { num_chunks } else { queue.block(sharing.of).min(most.div_ceil(4)) };
         Ok(State {
             job,

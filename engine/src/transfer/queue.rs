@@ -30,6 +30,11 @@ impl Queue {
         Queue { begin: chunks.start, last: chunks.end, next, end, failure: Mutex::new(None) }
     }
 
+    /// How many chunks there are.
+    pub(super) fn num_chunks(&self) -> usize {
+        self.last - self.begin
+    }
+
     /// How many chunks are not handed out yet.
     pub(super) fn num_waiting(&self) -> usize {
         self.end.load(Relaxed).saturating_sub(self.next.load(Relaxed))
