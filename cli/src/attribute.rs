@@ -1,8 +1,30 @@
 //! Attributes as text.
 
-use nczchunk::{Attribute, AttributeValues, ElementType};
+use std::io::{self, Write};
+
+use nczchunk::{Attribute, AttributeValues, ElementType, Error};
 
 use crate::element;
+use crate::failure::words;
+use crate::json::Json;
+
+/// Writes a line for each attribute of an array or a group: its values, or why it is left out; or why there are none.
+pub fn write(
+    out: &mut impl Write,
+    attributes: &[Attribute],
+    left_out: &[Error],
+    error: Option<&Error>,
+) -> io::Result<()> {
+    for attribute in attributes {
+        writeln!(out, "    {} = {}", attribute.name(), values(attribute))?;
+    }
+    left_out.iter().chain(error).try_for_each(|error| writeln!(out, "    {}", words(error)))
+}
+
+/// Why some attributes are left out, or why there are none.
+pub fn left_out(left_out: &[Error], error: Option<&Error>) -> Json {
+    Json::List(left_out.iter().chain(error).map(|error| Json::Text(words(error))).collect())
+}
 
 /// The values of an attribute, with commas between them.
 pub fn values(attribute: &Attribute) -> String {

@@ -45,12 +45,11 @@ impl Info {
         for (what, words) in self.lines(&array)? {
             writeln!(out, "  {what:<12}{words}")?;
         }
-        if !array.attributes().is_empty() {
+        let (all, left_out, error) = (array.attributes(), array.attributes_left_out(), array.attributes_error());
+        if !all.is_empty() || !left_out.is_empty() || error.is_some() {
             writeln!(out, "  attributes")?;
         }
-        for attribute in array.attributes() {
-            writeln!(out, "    {} = {}", attribute.name(), attribute::values(attribute))?;
-        }
+        attribute::write(&mut out, all, left_out, error)?;
         out.flush()?;
         Ok(())
     }
@@ -104,6 +103,7 @@ impl Info {
             ("fill_value", Json::element(element, array.fill_value().unwrap_or(&zeros))),
             ("stored", Json::option(self.counted(array)?, Stored::document)),
             ("attributes", Json::of_library(array.attributes_json())),
+            ("attributes_left_out", attribute::left_out(array.attributes_left_out(), array.attributes_error())),
         ]))
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use nczchunk::{Attribute, Node};
+use nczchunk::Node;
 
 use crate::Session;
 use crate::attribute;
@@ -56,7 +56,7 @@ impl List {
         for (node, line) in nodes.iter().zip(&lines) {
             writeln!(out, "{}", columns(&session.screen, node, line, &widths))?;
             if self.attributes {
-                write_attributes(&mut out, node.attributes())?;
+                attribute::write(&mut out, node.attributes(), node.attributes_left_out(), node.attributes_error())?;
             }
         }
         out.flush()?;
@@ -91,7 +91,10 @@ fn node_json(node: &Node) -> Json {
             ]);
         }
     }
-    members.push(("attributes", Json::of_library(node.attributes_json())));
+    members.extend([
+        ("attributes", Json::of_library(node.attributes_json())),
+        ("attributes_left_out", attribute::left_out(node.attributes_left_out(), node.attributes_error())),
+    ]);
     Json::Object(members)
 }
 
@@ -145,11 +148,4 @@ fn columns(screen: &Screen, node: &Node, line: &Line, widths: &[usize; 4]) -> St
         text.extend(std::iter::repeat_n(' ', widths[i].saturating_sub(column.chars().count()) + 2));
     }
     text
-}
-
-fn write_attributes(out: &mut impl Write, attributes: &[Attribute]) -> Result<()> {
-    for attribute in attributes {
-        writeln!(out, "    {} = {}", attribute.name(), attribute::values(attribute))?;
-    }
-    Ok(())
 }

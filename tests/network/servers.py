@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Arrays in an object store that answers as S3 does, written and read by zarr-python and by the program nczchunk.
 
-    tests/network/servers.py PROGRAM
+    tests/network/servers.py PROGRAM AT_URL
 
-Python's package, which is on the C interface, reads and writes there as well: NCZCHUNK_LIBRARY and PYTHONPATH say where
-it is. Starts moto on the loopback interface, and stops it. Exits 1 if what one writes is not what the other reads.
+AT_URL is at_url.cpp, which opens and makes arrays there by the interface for C++. Python's package, which is on the C
+interface, does so as well: NCZCHUNK_LIBRARY and PYTHONPATH say where it is. Starts moto on the loopback interface, and
+stops it. Exits 1 if what one writes is not what the other reads.
 """
 
 import json
@@ -20,7 +21,7 @@ import numpy
 import obstore.store
 import zarr
 
-PROGRAM = sys.argv[1]
+PROGRAM, AT_URL = sys.argv[1:]
 BUCKET = "ocean"
 
 
@@ -184,6 +185,18 @@ assert (nczchunk.open("s3://ocean/c.zarr")[:] == 7).all()
         sys.exit(done.stderr)
 
 
+def in_cpp(address, env):
+    """What zarr-python has written is read in C++; what is written in C++ is read by zarr-python."""
+    done = subprocess.run([AT_URL, f"s3://{BUCKET}/z.zarr", f"s3://{BUCKET}/cpp.zarr"], env=env, capture_output=True,
+                          text=True, timeout=300)
+    if done.returncode:
+        sys.exit(done.stderr)
+    expected = numpy.arange(0.5, 20.5).reshape(4, 5)
+    expected[3, 4] = -1
+    array = zarr.open_array(store_of(address, "cpp.zarr"), path="a", mode="r")
+    assert array.attrs["units"] == "K" and numpy.array_equal(array[:], expected)
+
+
 def memory(address, env):
     """What a process takes to read a large array of shards, as the system tells it: what is read, and for what is in
     flight and what is being decoded so much as is documented, whatever the array has."""
@@ -241,6 +254,8 @@ def main():
             print("it is read by Google's interface as well")
         by_the_c_interface(env)
         print("it is read and written by the C interface, Python and xarray")
+        in_cpp(address, env)
+        print("it is read and written in C++")
         costs(address, env)
         print("what a plan costs is known before")
         print(f"128 MiB in shards are read with {memory(address, env):.0f} MiB besides")

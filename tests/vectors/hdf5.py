@@ -242,6 +242,27 @@ def attributes(at):
     at["structure"] = np.array((1, 2), [("a", "<i4"), ("b", "<i4")])
 
 
+def attributes_left_out(file):
+    """Attributes of types that netCDF has, though not as numbers of all bits, and of types that it lacks."""
+    file.attrs["enum"] = np.array(2, h5py.enum_dtype({"a": 1, "b": 2}, "<i2"))
+    few = h5py.h5a.create(file.id, b"bits", integers_of_bits(h5py.h5t.STD_I16LE, 12, 3), h5py.h5s.create_simple((3,)))
+    few.write(np.array([5, -7, 2047], "<i2"))
+    array = file.create_dataset("x", data=np.int16([1, 2]))
+    for name in ["/", "x"]:
+        at = file[name].attrs
+        at["structure"] = np.array((1, 2.5), [("a", "<i4"), ("b", "<f8")])
+        at["opaque"] = np.void(b"abcd")
+        at["complex"] = np.complex64(1 + 2j)
+        at["reference"], at["region"] = file["x"].ref, array.regionref[:1]
+        at.create("ragged", np.array([np.int32([1, 2]), np.int32([3])], object), dtype=h5py.vlen_dtype("<i4"))
+        at.create("array", np.zeros((), "(3,)f8"), dtype=np.dtype("(3,)f8"))
+        at["units"] = "K"
+    x2 = file.create_dataset("x2", data=np.int16([1, 2]))
+    x2.dims[0].label = "x"
+    array.make_scale("x")
+    x2.dims[0].attach_scale(array)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         made = Made(directory)
@@ -320,6 +341,9 @@ def main():
         for name in ["NETCDF4", "NETCDF4_CLASSIC"]:
             write_netcdf(made.path(f"{name}.nc"), name)
             made.add(f"{name}.nc", dims=NETCDF_DIMS if name == "NETCDF4" else CLASSIC_DIMS, skip=["alone", "station"])
+        with h5py.File(made.path("attributes.h5"), "w") as file:
+            attributes_left_out(file)
+        made.add("attributes.h5", dims={"x": ["x"], "x2": ["x"]})
         write(made, sys.argv[1])
 
 

@@ -17,6 +17,8 @@ use crate::zarr::{self, Format};
 /// that contains the link is left out. If the storage cannot list its objects, or has latency, the group's consolidated
 /// metadata are used, if it has any.
 ///
+/// The metadata alone are read: whether the chunks have the names that they say is found out when an array is opened.
+///
 /// In a [file](Storage::file), the file itself is listed as a group.
 ///
 /// # Errors
@@ -156,7 +158,7 @@ fn node(storage: &Storage, name: &str) -> Result<Option<(Node, Consolidated)>> {
         Ok(None) => {}
     }
     if zarr::is_there(storage, name, V2_ARRAY)? {
-        return zarr::array_node(storage, name, zarr::open(storage, name)).map(array);
+        return zarr::array_node(storage, name, zarr::told(storage, name)).map(array);
     }
     let Some(group) = zarr::document(storage, name, V2_GROUP)? else { return Ok(None) };
     let group = zarr::group_v2_of_values(&group, zarr::document(storage, name, V2_ATTRIBUTES))?;
@@ -307,6 +309,32 @@ mod tests {
             memory.write(name, text.as_bytes()).unwrap();
         }
         memory
+    }
+
+    /// The names of chunks are looked at when an array is opened: at a URL that is a request for each array.
+    #[test]
+    fn groups_alone_are_asked_what_is_in_them() {
+        struct Asked(Memory, std::sync::Mutex<Vec<String>>);
+        impl ObjectStore for Asked {
+            fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+                self.0.read(name, begin, buffer)
+            }
+            fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+                self.1.lock().unwrap().push(prefix.to_owned());
+                self.0.list(prefix, one)
+            }
+        }
+        let objects = objects();
+        objects.write("a/0/0", b"").unwrap();
+        let asked = std::sync::Arc::new(Asked(objects, Default::default()));
+        let storage = Storage::new(asked.clone()).unwrap();
+        let nodes = list(&storage, "", true).unwrap();
+        assert_eq!(names(&nodes), ["", "a", "b", "b/a", "c"]);
+        assert_eq!(*asked.1.lock().unwrap(), ["", "b"]);
+        let open = |name| crate::Array::open_in(&storage, name, crate::Access::Read);
+        assert!(open("b/a").is_ok());
+        assert_eq!(open("a").err().unwrap().about(), "a: .zarray: $.dimension_separator");
+        assert_eq!(asked.1.lock().unwrap()[2..], ["b/a", "a"]);
     }
 
     fn names(nodes: &[Node]) -> Vec<&str> {

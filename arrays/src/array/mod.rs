@@ -542,6 +542,13 @@ impl Array {
         self.opened.attributes.error.as_ref()
     }
 
+    /// Why some attributes that are stored are not among [`attributes`](Array::attributes): an error for each, whose
+    /// [`about`](Error::about) is the attribute's name. An HDF5 file may have attributes whose types netCDF lacks, such
+    /// as structures and references.
+    pub fn attributes_left_out(&self) -> &[Error] {
+        &self.opened.attributes.left_out
+    }
+
     /// The attributes as a JSON object in a string: unchanged, if they are stored in that form.
     pub fn attributes_json(&self) -> &str {
         &self.opened.attributes.json

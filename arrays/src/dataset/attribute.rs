@@ -56,6 +56,7 @@ impl Attribute {
     fn json(&self) -> Result<Value> {
         let bytes = match &self.values {
             Values::Bytes(bytes) => bytes,
+            Values::Texts(texts) if texts.len() == 1 => return Value::text(&texts[0]),
             Values::Texts(texts) => return list(texts, |text| Value::text(text)),
         };
         match self.element {
@@ -88,6 +89,8 @@ pub struct Attributes {
     /// The text of an object.
     #[doc(hidden)]
     pub json: String,
+    /// Why some that are stored are left out here: an error about each.
+    pub(crate) left_out: Vec<Error>,
     /// Why those that are stored cannot be read, if that is so. Then there are none here.
     pub(crate) error: Option<Error>,
 }
@@ -99,7 +102,7 @@ impl Attributes {
         for attribute in &list {
             all.push(&attribute.name, attribute.json()?)?;
         }
-        Ok(Attributes { list, json: json::compact(&all)?, error: None })
+        Ok(Attributes { list, json: json::compact(&all)?, left_out: Vec::new(), error: None })
     }
 }
 
@@ -161,6 +164,11 @@ mod tests {
         let texts = Attribute {
             name: "texts".to_owned(),
             element: ElementType::String,
+            values: Values::Texts(vec!["x".to_owned(), "y".to_owned()]),
+        };
+        let alone = Attribute {
+            name: "alone".to_owned(),
+            element: ElementType::String,
             values: Values::Texts(vec!["x".to_owned()]),
         };
         let all = Attributes::of(vec![
@@ -177,12 +185,13 @@ mod tests {
             one("uint64", ElementType::UInt64, &u64::MAX.to_ne_bytes()),
             one("double", ElementType::Double, &f64::NEG_INFINITY.to_ne_bytes()),
             texts,
+            alone,
         ]);
         let text = [
             r#"{"text":"a\"�b","byte":-1,"ubyte":[255,1],"float":[0.1,NaN],"none":[],"short":-32768,"#,
             r#""int":-2147483648,"int64":-9223372036854775808,"ushort":65535,"uint":4294967295,"#,
             r#""uint64":18446744073709551615,"#,
-            r#""double":-Infinity,"texts":["x"]}"#,
+            r#""double":-Infinity,"texts":["x","y"],"alone":"x"}"#,
         ];
         assert_eq!(all.unwrap().json, text.concat());
     }

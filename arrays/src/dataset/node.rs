@@ -100,6 +100,13 @@ impl Node {
         self.attributes.error.as_ref()
     }
 
+    /// Why some attributes are not among [`attributes`](Node::attributes), as [`Array::attributes_left_out`] does.
+    ///
+    /// [`Array::attributes_left_out`]: crate::Array::attributes_left_out
+    pub fn attributes_left_out(&self) -> &[Error] {
+        &self.attributes.left_out
+    }
+
     /// The attributes as a JSON object in a string: unchanged, if they are stored in that form.
     pub fn attributes_json(&self) -> &str {
         &self.attributes.json
@@ -133,7 +140,7 @@ impl Node {
 
     /// Something that cannot be opened, and why.
     pub(crate) fn unreadable(name: &str, error: Error) -> Result<Self> {
-        let attributes = Attributes { list: Vec::new(), json: alloc::text("{}")?, error: None };
+        let attributes = Attributes::of(Vec::new())?;
         Ok(Node { name: alloc::text(name)?, attributes, format: "", what: What::Unreadable(error) })
     }
 }

@@ -1,5 +1,6 @@
 //! Attributes: those of a header and those in a heap, as netCDF has them.
 
+use super::bits::Bits;
 use super::btree::Tree;
 use super::bytes::{Cursor, is_of_the_file, malformed};
 use super::dataset::Dataspace;
@@ -10,8 +11,9 @@ use super::heap::{FractalHeap, HeapId, collection};
 use crate::alloc;
 use crate::dataset::{Attribute, Attributes, Values, lossy_text};
 use crate::element::ElementType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::float_format::FloatFormat;
+use crate::variable::Endian;
 
 /// An attribute as it is stored.
 pub(super) struct Stored {
@@ -105,50 +107,67 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
     Ok(Stored { name, datatype, space, bytes, order })
 }
 
-/// The attributes that are shown of an object. Those whose values are structures, references or lists of any length,
-/// which netCDF's types do not have, are left out.
+/// The attributes that are shown of an object, and why others are left out: those whose values are structures,
+/// references or lists of any length, which netCDF's own types are not.
 ///
 /// # Errors
 /// `OutOfMemory`, and those of the storage.
 pub(super) fn shown(file: &File, header: &Header) -> Result<Attributes> {
     match stored(file, header).and_then(|all| values_of(file, all)) {
-        Ok(list) => Attributes::of(list),
+        Ok((list, left_out)) => Ok(Attributes { left_out, ..Attributes::of(list)? }),
         Err(error) if is_of_the_file(&error) => Ok(Attributes { error: Some(error), ..Attributes::of(Vec::new())? }),
         Err(error) => Err(error),
     }
 }
 
-fn values_of(file: &File, all: Vec<Stored>) -> Result<Vec<Attribute>> {
-    let mut list = Vec::new();
+fn values_of(file: &File, all: Vec<Stored>) -> Result<(Vec<Attribute>, Vec<Error>)> {
+    let (mut list, mut left_out) = (Vec::new(), Vec::new());
     for stored in all.into_iter().filter(|stored| !HIDDEN.contains(&stored.name.as_str())) {
-        if let Some((element, values)) = values(file, &stored)? {
-            alloc::push(&mut list, Attribute { name: stored.name, element, values })?;
+        match of_netcdf(&stored.datatype) {
+            Ok(of) => {
+                let (element, values) = values(file, &stored, of)?;
+                alloc::push(&mut list, Attribute { name: stored.name, element, values })?;
+            }
+            Err(error) => alloc::push(&mut left_out, error.in_object(stored.name))?,
         }
     }
-    Ok(list)
+    Ok((list, left_out))
 }
 
-/// The values of an attribute, in a type that netCDF has; `None` for those that are left out.
-fn values(file: &File, stored: &Stored) -> Result<Option<(ElementType, Values)>> {
+/// What the values of an attribute are, of whatever length.
+///
+/// # Errors
+/// `Unsupported` for those that attributes of netCDF's own types cannot have.
+fn of_netcdf(datatype: &Datatype) -> Result<(ElementType, Endian)> {
+    match datatype.what {
+        What::Element(ElementType::Opaque { .. }, _) => {
+            Err(ErrorKind::Unsupported("attributes of compound, array and opaque types").into())
+        }
+        What::Element(ElementType::Complex { .. }, _) => {
+            Err(ErrorKind::Unsupported("attributes that are complex numbers").into())
+        }
+        What::Element(element, endian) => Ok((element, endian)),
+        _ => datatype.element(),
+    }
+}
+
+/// The values of an attribute of these elements, in a type that netCDF has.
+fn values(file: &File, stored: &Stored, (element, endian): (ElementType, Endian)) -> Result<(ElementType, Values)> {
     let Stored { datatype, space, bytes, .. } = stored;
-    let (element, endian) = match datatype.what {
-        What::Element(element, endian) => (element, endian),
-        What::Texts => return Ok(Some((ElementType::String, Values::Texts(texts(file, bytes)?)))),
-        _ => return Ok(None),
-    };
     Ok(match element {
+        ElementType::String => (element, Values::Texts(texts(file, bytes)?)),
         ElementType::Char | ElementType::Text { .. } => {
             let text = |bytes| lossy_text(without_end(bytes, datatype.has_spaces));
             let is_char = element == ElementType::Char;
             if space.shape.is_empty() || is_char && space.shape.len() == 1 {
                 let values = if is_char { bytes } else { without_end(bytes, datatype.has_spaces) };
-                return Ok(Some((ElementType::Char, Values::Bytes(alloc::copied(values)?))));
+                return Ok((ElementType::Char, Values::Bytes(alloc::copied(values)?)));
             }
             let mut list = Vec::new();
             for bytes in bytes.chunks_exact(datatype.size) {
                 alloc::push(&mut list, text(bytes)?)?;
             }
-            Some((ElementType::String, Values::Texts(list)))
+            (ElementType::String, Values::Texts(list))
         }
         ElementType::Half | ElementType::BFloat16 => {
             let format = if element == ElementType::Half { FloatFormat::HALF } else { FloatFormat::BFLOAT16 };
@@ -159,15 +178,21 @@ fn values(file: &File, stored: &Stored) -> Result<Option<(ElementType, Values)>>
                 let value = format.to_f64(u16::from_ne_bytes(bits).into()) as f32;
                 alloc::extend(&mut wide, &value.to_ne_bytes())?;
             }
-            Some((ElementType::Float, Values::Bytes(wide)))
+            (ElementType::Float, Values::Bytes(wide))
         }
-        element if element.netcdf_type() > 0 => Some((element, Values::Bytes(native(bytes, element, endian)?))),
-        _ => None,
+        element => {
+            let mut values = alloc::copied(bytes)?;
+            if let What::Bits(_, _, range) = datatype.what {
+                let bits = Bits::new(element, endian, range);
+                values.chunks_exact_mut(datatype.size).for_each(|bytes| bits.value(bytes));
+            }
+            (element, Values::Bytes(native(&values, element, endian)?))
+        }
     })
 }
 
 /// Elements in the machine's byte order.
-pub(super) fn native(bytes: &[u8], element: ElementType, endian: crate::variable::Endian) -> Result<Vec<u8>> {
+pub(super) fn native(bytes: &[u8], element: ElementType, endian: Endian) -> Result<Vec<u8>> {
     let mut bytes = alloc::copied(bytes)?;
     let word = element.word_size();
     if endian.is_foreign() && word > 1 {

@@ -50,10 +50,8 @@ impl Datatype {
             }
             What::Element(element, endian) | What::Bits(element, endian, _) => Ok((element, endian)),
             What::Texts => Ok((ElementType::String, Endian::Native)),
-            What::ObjectStore => {
-                Err(ErrorKind::Unsupported("an array of references to objects of an HDF5 file").into())
-            }
-            What::ObjectLists => Err(ErrorKind::Unsupported("an array of lists of references of an HDF5 file").into()),
+            What::ObjectStore => Err(ErrorKind::Unsupported("references to objects of an HDF5 file").into()),
+            What::ObjectLists => Err(ErrorKind::Unsupported("lists of references to objects of an HDF5 file").into()),
             What::Refused(how) => Err(ErrorKind::Unsupported(how).into()),
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn attributes(all: &Value, element: Option<ElementType>) -> Result<At
             alloc::push(&mut list, dataset::Attribute { name: alloc::text(name)?, element, values })?;
         }
     }
-    Ok(Attributes { list, json: json::compact(all)?, error: None })
+    Ok(Attributes { list, json: json::compact(all)?, left_out: Vec::new(), error: None })
 }
 
 /// Refuses attributes that are no object.

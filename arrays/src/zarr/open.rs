@@ -12,14 +12,27 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::object::{ByteRange, Name, Storage, check_name, read_text};
 
-/// The metadata of the array with this name; an empty one is the storage itself.
+/// The metadata of the array with this name, whose chunks have the names that they say; an empty one is the storage
+/// itself.
 pub(crate) fn open(storage: &Storage, name: &str) -> Result<Metadata> {
+    let (metadata, document) = read(storage, name)?;
+    document.map_or(Ok(()), |array| separator::check(storage, name, &array, metadata.shape.len()))?;
+    Ok(metadata)
+}
+
+/// The same whatever names the chunks have: they are not looked at.
+pub(crate) fn told(storage: &Storage, name: &str) -> Result<Metadata> {
+    Ok(read(storage, name)?.0)
+}
+
+/// The metadata of an array, and its document in Zarr v2.
+fn read(storage: &Storage, name: &str) -> Result<(Metadata, Option<Value>)> {
     if !name.is_empty() {
         check_name(name)?;
     }
     if let Some(value) = document(storage, name, "zarr.json")? {
         return match node_v3_of_value(value, storage.codecs())? {
-            Node::Array(metadata) => metadata.check_codecs(storage.codecs()).map(|()| *metadata),
+            Node::Array(metadata) => metadata.check_codecs(storage.codecs()).map(|()| (*metadata, None)),
             Node::Group(_) => Err(ErrorKind::NotAnArray.into()),
         };
     }
@@ -31,11 +44,10 @@ pub(crate) fn open(storage: &Storage, name: &str) -> Result<Metadata> {
     let mut metadata = v2_of_values(&array, attributes.as_ref(), storage.codecs())?;
     metadata.attributes_error = error;
     metadata.check_codecs(storage.codecs())?;
-    separator::check(storage, name, &array, metadata.shape.len())?;
     if metadata.is_nczarr {
         mark_unlimited(&mut metadata, storage, name)?;
     }
-    Ok(metadata)
+    Ok((metadata, Some(array)))
 }
 
 /// The metadata of an array whose document this is: `zarr.json` or `.zarray`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use nczchunk::{Array, Attribute, ElementType, GroupDimension, Node};
+use nczchunk::{Array, Attribute, ElementType, Error, GroupDimension, Node};
 
 use super::attributes::FILL_VALUE;
 use crate::slab::{self, Selection};
@@ -24,11 +24,18 @@ impl Lost {
             self.add("characters, which are strings of 1 byte in Zarr v3".to_owned(), source.name());
         }
         self.compare_attributes(source.name(), source.attributes(), created.attributes());
+        self.add_attributes(source.name(), source.attributes_left_out());
     }
 
     /// Compares a group with its copy.
     pub(super) fn compare_groups(&mut self, source: &Node, created: &Node) {
         self.compare_attributes(source.name(), source.attributes(), created.attributes());
+        self.add_attributes(source.name(), source.attributes_left_out());
+    }
+
+    /// Adds attributes that the source has and the library does not show, each with the reason.
+    fn add_attributes(&mut self, name: &str, left_out: &[Error]) {
+        left_out.iter().for_each(|error| self.add(format!("attribute {error}"), name));
     }
 
     /// Adds a dimension of a group that no array has.

@@ -24,7 +24,7 @@ mod staging;
 mod transfer;
 
 use std::fmt::{self, Display};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use nczchunk::{Array, ElementType};
@@ -87,7 +87,7 @@ impl Copy {
             destination.finish()?;
             return println(&words);
         }
-        let source = open_storage::open(&self.source, self.array.as_deref())?;
+        let source = open_source(&self.source, self.array.as_deref())?;
         let selection = Slab::select(self.slab.as_ref(), &source)?;
         interrupt::watch()?;
         let destination = Destination::new(&self.destination, &self.new.wish(self.new.name_of(&source), self.force))?;
@@ -102,6 +102,15 @@ impl Copy {
     fn group(&self) -> Result<Option<Group>> {
         let is_one = self.slab.is_some() || self.new.is_of_one();
         if is_one { Ok(None) } else { Group::find(&self.source, self.array.as_deref()) }
+    }
+}
+
+/// Opens an array that is to be copied, with its attributes.
+fn open_source(path: &Path, name: Option<&str>) -> Result<Array> {
+    let source = open_storage::open(path, name)?;
+    match source.attributes_error() {
+        Some(error) => Err(error.clone().in_object(path.display()).into()),
+        None => Ok(source),
     }
 }
 

@@ -11,13 +11,12 @@ use super::destination::{self, Destination};
 use super::group::Group;
 use super::new_array::NewArray;
 use super::transfer::{self, How};
-use super::{of_one, println};
+use super::{of_one, open_source, println};
 use crate::Session;
 use crate::failure::{Failure, Result, words};
 use crate::human;
 use crate::interrupt;
 use crate::lengths::{self, SomeLengths};
-use crate::open_storage;
 use crate::output::{Partial, partial};
 use crate::slab::{Selection, Slab};
 
@@ -67,7 +66,7 @@ impl Rechunk {
         if let Some(group) = group {
             return self.group(&group, &How::within(self.memory, session.threads, temporary));
         }
-        let source = open_storage::open(&self.source, self.array.as_deref())?;
+        let source = open_source(&self.source, self.array.as_deref())?;
         let selection = Slab::select(None, &source)?;
         if self.dry_run {
             let how = How::within(self.memory, session.threads, temporary);

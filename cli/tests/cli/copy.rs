@@ -85,12 +85,12 @@ fn whole_files_are_copied() {
     }
 }
 
-/// A file of netCDF-C's, in tests/vectors/hdf5.bin.gz: lines with a name and a length, each followed by the bytes.
-fn netcdf_4() -> Vec<u8> {
+/// A file in tests/vectors/hdf5.bin.gz, which has lines with a name and a length, each followed by the bytes.
+pub(super) fn hdf5(name: &str) -> Vec<u8> {
     let mut packed = Vec::new();
     let file = include_bytes!("../../../tests/vectors/hdf5.bin.gz");
     flate2::read::GzDecoder::new(&file[..]).read_to_end(&mut packed).unwrap();
-    let line = b"NETCDF4.nc\t";
+    let line = format!("{name}\t").into_bytes();
     let begin = packed.windows(line.len()).position(|bytes| bytes == line).unwrap() + line.len();
     let end = begin + packed[begin..].iter().position(|byte| *byte == b'\n').unwrap();
     let len: usize = std::str::from_utf8(&packed[begin..end]).unwrap().parse().unwrap();
@@ -112,8 +112,9 @@ fn values(array: &Array) -> Vec<u8> {
 #[test]
 fn netcdf_4_files_are_copied_whole() {
     let directory = Temporary::new();
-    std::fs::write(directory.join("model.nc"), netcdf_4()).unwrap();
+    std::fs::write(directory.join("model.nc"), hdf5("NETCDF4.nc")).unwrap();
     let text = run_at(&directory, &["copy", "@/model.nc", "@/out.zarr"]).text();
+    assert!(!text.contains("not kept: attribute "), "{text}");
     assert!(text.contains("not kept: unlimited dimension time; "), "{text}");
     let storages = ["model.nc", "out.zarr"].map(|name| open_storage(&directory.join(name)).unwrap());
     let [source, copy] = storages.each_ref().map(|storage| list(storage, "", true).unwrap());
@@ -132,6 +133,53 @@ fn netcdf_4_files_are_copied_whole() {
     for name in arrays {
         let [source, copy] = storages.each_ref().map(|storage| Array::open_in(storage, name, Access::Read).unwrap());
         assert!(values(&copy) == values(&source), "{name}");
+    }
+}
+
+/// What dimension scales keep among the attributes for themselves is not told.
+#[test]
+fn attributes_that_cannot_be_kept_are_told() {
+    let directory = Temporary::new();
+    std::fs::write(directory.join("a.h5"), hdf5("attributes.h5")).unwrap();
+    let reasons = [
+        ("array", "attributes of compound, array and opaque types"),
+        ("complex", "attributes that are complex numbers"),
+        ("opaque", "attributes of compound, array and opaque types"),
+        ("ragged", "HDF5's variable-length sequences"),
+        ("reference", "references to objects of an HDF5 file"),
+        ("region", "HDF5's region and other references"),
+        ("structure", "attributes of compound, array and opaque types"),
+    ];
+    let told = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.starts_with("not kept: attribute ")).map(str::to_owned).collect()
+    };
+    let due =
+        |of: &str| reasons.map(|(name, why)| format!("not kept: attribute {name}: not supported: {why} (in {of})"));
+    for format in ["zarr2", "zarr3", "nczarr"] {
+        let copy = format!("@/{format}");
+        assert_eq!(told(&run_at(&directory, &["copy", "@/a.h5", &copy, "-f", format]).text()), due("/, x"), "{format}");
+        let nodes = list(&open_storage(&directory.join(format)).unwrap(), "", true).unwrap();
+        let json: Vec<_> = nodes.iter().map(|node| (node.name(), node.attributes_json().to_owned())).collect();
+        // netCDF-C's own metadata say that it is a string.
+        let units = if format == "nczarr" { r#""units":["K"]"# } else { r#""units":"K""# };
+        assert!(json[0].1.contains(&format!(r#""enum":2,"bits":[5,-7,2047],{units}"#)), "{json:?}");
+        let x = &json.iter().find(|(name, _)| *name == "x").unwrap().1;
+        assert!(x.contains(units) && !x.contains("NAME"), "{x}");
+    }
+    for command in ["copy", "rechunk"] {
+        let text = run_at(&directory, &[command, "@/a.h5", "x", &format!("@/{command}")]).text();
+        assert_eq!(told(&text), due("x"), "{command}");
+    }
+    assert_eq!(told(&run_at(&directory, &["copy", "@/a.h5", "x2", "@/x2"]).text()), [""; 0]);
+}
+
+#[test]
+fn attributes_that_cannot_be_read_are_not_lost() {
+    let directory = stored(&Description::new(&[2], ElementType::Int).with_format(ArrayFormat::ZarrV2), &[1i32, 2]);
+    std::fs::write(directory.join("a/.zattrs"), "[1]").unwrap();
+    for arguments in [&["copy", "@", "a", "@/b"][..], &["copy", "@", "@/b"], &["rechunk", "@", "a", "@/b"]] {
+        let words = run_at(&directory, arguments).message(1);
+        assert!(words.contains(".zattrs: $: malformed metadata") && !directory.join("b").exists(), "{words}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use nczchunk::{Array, ArrayFormat, Description, ElementType, Hyperslab};
 
+use super::copy::hdf5;
 use super::{Temporary, run, run_at};
 
 #[test]
@@ -68,6 +69,36 @@ fn all_is_told_of_an_array() {
 }
 
 #[test]
+fn attributes_that_are_left_out_are_told() {
+    let directory = Temporary::new();
+    std::fs::write(directory.join("a.h5"), hdf5("attributes.h5")).unwrap();
+    std::fs::write(directory.join(".zgroup"), r#"{"zarr_format":2}"#).unwrap();
+    Array::create(&*directory, "a", &Description::new(&[2], ElementType::Int).with_format(ArrayFormat::ZarrV2))
+        .unwrap();
+    std::fs::write(directory.join("a/.zattrs"), "[1]").unwrap();
+    let opaque = "opaque: not supported: attributes of compound, array and opaque types";
+    for arguments in [["info", "@/a.h5", "x"], ["list", "-a", "@/a.h5"]] {
+        let text = run_at(&directory, &arguments).text();
+        assert!(text.contains("    units = \"K\"\n"), "{text}");
+        assert!(text.contains(&format!("\n    {opaque}\n")), "{text}");
+        assert!(!text.contains("REFERENCE_LIST"), "{text}");
+    }
+    for arguments in [["info", "@", "a"], ["list", "-a", "@"]] {
+        let text = run_at(&directory, &arguments).text();
+        assert!(text.contains("\n    .zattrs: $: "), "{text}");
+    }
+    let of_info = json(&run_at(&directory, &["info", "@/a.h5", "x", "--json"]).text());
+    let of_list = json(&run_at(&directory, &["list", "@/a.h5", "x", "--json"]).text());
+    for document in [&of_info, &of_list["nodes"][0]] {
+        let left_out = document["attributes_left_out"].as_array().unwrap();
+        assert!(left_out.len() == 7 && left_out.contains(&opaque.into()), "{document}");
+    }
+    let document = json(&run_at(&directory, &["info", "@", "a", "--json"]).text());
+    assert!(document["attributes_left_out"][0].as_str().unwrap().starts_with(".zattrs: $: "), "{document}");
+    assert_eq!(run_at(&directory, &["dump", "@/a.h5", "x"]).text(), " x =\n  1, 2 ;\n");
+}
+
+#[test]
 fn records_shards_and_texts_are_told() {
     let text = run(&["info", "data/coads_sst.nc", "SST"]).text();
     assert!(text.contains("  type        float32, big-endian\n"), "{text}");
@@ -114,7 +145,7 @@ fn a_listing_is_one_document() {
     let expected = serde_json::json!({
         "name": "SST", "kind": "array", "type": "float32", "shape": [12, 90, 180],
         "dimensions": ["TIME", "COADSY", "COADSX"], "unlimited": [true, false, false], "chunks": [12, 90, 180],
-        "shards": null, "attributes": nodes[4]["attributes"],
+        "shards": null, "attributes": nodes[4]["attributes"], "attributes_left_out": [],
     });
     assert_eq!((&nodes[4], &nodes[4]["attributes"]["units"]), (&expected, &"Deg C".into()));
     let directory = Temporary::new();
@@ -138,7 +169,7 @@ fn all_of_an_array_is_one_document() {
         "chunks": [5, 40, 50], "chunk_lengths": null, "shards": null,
         "codecs": [{"name": "zstd", "configuration": {"level": 3}}],
         "fill_value": -1e34, "stored": {"bytes": stored, "present": 34, "absent": 2},
-        "attributes": document["attributes"],
+        "attributes": document["attributes"], "attributes_left_out": [],
     });
     assert_eq!(document, expected);
     assert_eq!(document["attributes"]["units"], "Deg C");
