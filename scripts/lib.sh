@@ -144,6 +144,15 @@ planted_copy() {
     python3 tests/planted.py "$1"
 }
 
+# wine_lacks DIRECTORY: puts there the DLL of Windows that Wine has since version 9 only, from which Rust takes random
+# numbers, made with MinGW's compiler.
+wine_lacks() {
+    [[ -z $(find /usr/lib -name bcryptprimitives.dll -path '*wine*') ]] || return 0
+    printf '%s\n' '#include <windows.h>' '#include <ntsecapi.h>' '__declspec(dllexport)' \
+        'BOOL ProcessPrng(PBYTE data, SIZE_T len) { return RtlGenRandom(data, (ULONG)len); }' |
+        x86_64-w64-mingw32-gcc -shared -x c - -x none -ladvapi32 -o "$1/bcryptprimitives.dll"
+}
+
 # netcdf_with_s3 [adapted]: builds netCDF-C as it is, or with the adapter, each with netCDF-C's own client for S3 (for
 # servers without TLS: s3_source). Prints where it is installed: include, lib and bin. The filters are in
 # build/netcdf/stock-s3/plugins; HDF5_PLUGIN_PATH has to name that. It reads

@@ -1,3 +1,4 @@
+import os
 import pathlib
 
 import pytest
@@ -5,6 +6,15 @@ import pytest
 import nczchunk
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "unix: needs forks, signals or links as Unix has them")
+
+
+def pytest_runtest_setup(item):
+    if os.name == "nt" and item.get_closest_marker("unix"):
+        pytest.skip("for Unix alone")
 
 
 @pytest.fixture

@@ -36,6 +36,8 @@ def raise_late(*_):
 @pytest.fixture
 def timer():
     """Sets a handler of SIGALRM, and when that arrives: once, or again and again."""
+    if not hasattr(signal, "SIGALRM"):
+        pytest.skip("the system has no SIGALRM")
     before = signal.getsignal(signal.SIGALRM)
 
     def set_timer(handler, *seconds):
@@ -446,6 +448,7 @@ def in_child(function, seconds=20):
     return os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.unix
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_children_that_are_forked_while_threads_use_an_array(tmp_path):
     array = nczchunk.create(tmp_path / "a", shape=(512, 512), dtype="i4", chunks=(32, 32), fill_value=7)
@@ -529,7 +532,7 @@ def work(array, number, path):
     return total
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_processes_share_an_array(tmp_path, method):
     values = np.arange(64 * 64, dtype="i8").reshape(64, 64)

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 
@@ -68,12 +69,12 @@ def test_what_groups_refuse(tmp_path):
     group = nczchunk.create_group(tmp_path, "g")
     group.create("a", shape=(2,), dtype="i4")
     for name in ["g", "g/a"]:
-        with pytest.raises(FileExistsError, match=f"{tmp_path}: {name}: something exists here"):
+        with pytest.raises(FileExistsError, match=f"{re.escape(str(tmp_path))}: {name}: something exists here"):
             nczchunk.create_group(tmp_path, name)
     with pytest.raises(FileExistsError, match="g/a: something exists here"):
         nczchunk.create_group(tmp_path, "g/a/b")
     for name in ["a//b", "..", "a/.", "__x", "zarr.json"]:
-        with pytest.raises(ValueError, match=f"{tmp_path}: {name}: "):
+        with pytest.raises(ValueError, match=f"{re.escape(str(tmp_path))}: {name}: "):
             nczchunk.create_group(tmp_path, name)
     for wrong in [{"_ARRAY_DIMENSIONS": 1}, {"": 1}, {"a": object()}]:
         with pytest.raises((TypeError, ValueError)):

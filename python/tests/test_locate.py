@@ -79,6 +79,7 @@ def test_what_cannot_be_located(sst):
         sst.locate()
 
 
+@pytest.mark.unix
 def test_a_signal_ends_it(tmp_path):
     class Stop(Exception):
         pass

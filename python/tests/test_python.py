@@ -19,6 +19,7 @@ def slow(tmp_path):
     return nczchunk.create(tmp_path / "a", shape=(4096, 8192), dtype="f8", chunks=(16, 64), fill_value=1.5)
 
 
+@pytest.mark.unix
 def test_ctrl_c_ends_a_read(slow):
     # A shell may have started this in the background, where interrupts are ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -53,6 +54,7 @@ def test_others_run_while_an_array_is_read(slow):
     assert during >= 3
 
 
+@pytest.mark.unix
 def test_a_child_that_was_forked_reads(slow):
     assert slow[0, 0] == 1.5
     child = os.fork()
@@ -69,14 +71,18 @@ def test_an_open_array_does_not_hinder_the_end(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.unix
 def test_without_what_only_unix_has(tmp_path):
     program = """
 import os, sys
 
-sys.modules["fcntl"] = None
-for name in ("register_at_fork", "sched_getaffinity", "fork"):
+import asyncio, numpy  # which use them here
+
+for name in ("fcntl", "grp", "posix", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+for name in ("O_CLOEXEC", "fork", "geteuid", "getuid", "pread", "register_at_fork", "sched_getaffinity", "sysconf"):
     delattr(os, name)
-import nczchunk
+import nczchunk, nczchunk.storage, nczchunk.locks
 
 with nczchunk.create(sys.argv[1], "g/a", shape=(4, 4), dtype="i4", chunks=(2, 2)) as array:
     array[1:3, ::2] = 7
