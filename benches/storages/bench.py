@@ -18,6 +18,7 @@ import platform
 import signal
 import subprocess
 import sys
+import textwrap
 import tempfile
 import threading
 import urllib.request
@@ -91,7 +92,7 @@ def behind(results, latencies):
             best, who = min(others)
             if cells["nczchunk"].get(what, float("inf")) > most * best:
                 rows.append(f"{row} ({who})")
-        found.append(f"- {words}: {', '.join(rows) or 'none'}")
+        found.append(wrapped(f"- {words}: {', '.join(rows) or 'none'}", "  "))
     return found
 
 
@@ -100,6 +101,10 @@ def table(out, header, rows):
     out.append("|---" * len(header) + "|")
     out += ["| " + " | ".join(row) + " |" for row in rows]
     out.append("")
+
+
+def wrapped(text, indent=""):
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def ratio(ours, theirs):
@@ -136,8 +141,8 @@ def report(results, latencies):
     """The page."""
     out = [(HERE / "head.md").read_text().strip(), ""]
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    out += [f"Measured on {datetime.date.today()} with {os.cpu_count()} cores ({processor()}), Python "
-            f"{platform.python_version()}, {versions}.", ""]
+    out += [wrapped(f"Measured on {datetime.date.today()} with {os.cpu_count()} cores ({processor()}), Python "
+                    f"{platform.python_version()}, {versions}."), ""]
     out += ["## Where another library is better", "", *behind(results, latencies), ""]
     for latency in latencies:
         of = results[str(latency)]

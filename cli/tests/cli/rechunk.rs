@@ -152,7 +152,7 @@ mod linux {
     fn the_limit_of_memory_holds() {
         let directory = Temporary::new();
         let values = maps(&directory, &[]);
-        // So short a run may end before it is looked at even once: the most of many is what the program has at its start.
+        // So short a run may end before it is looked at once: of many, the most is what the program has at its start.
         let version = || command().arg("--version").stdout(Stdio::piped()).spawn().unwrap();
         let before = (0..20).map(|_| peak_of(version()).0).max().unwrap();
         assert_ne!(before, 0);

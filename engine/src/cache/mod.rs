@@ -90,9 +90,9 @@ impl Cache {
         Cache::with(limit, false)
     }
 
-    /// The same for chunks that may be used once: it keeps a chunk from its second use on. Then it keeps the chunks that
-    /// are used next at once, as [`new`](Self::new) does, until it drops one that was used once. A chunk whose request
-    /// takes longer than decoding it is kept at once, too.
+    /// The same for chunks that may be used once: it keeps a chunk from its second use on. Then it keeps the chunks
+    /// that are used next at once, as [`new`](Self::new) does, until it drops one that was used once. A chunk whose
+    /// request takes longer than decoding it is kept at once, too.
     ///
     /// # Errors
     /// `OutOfMemory`.

@@ -321,6 +321,10 @@ impl<'j, 'a> State<'j, 'a> {
             }
         }
         if self.next.is_empty() {
+            // What waits here for a slot another thread could have started.
+            if self.free.is_empty() && self.slots.len() >= self.most {
+                return Ok(false);
+            }
             let Some(next) = queue.take(self.block) else { return Ok(false) };
             self.next = next;
         }
