@@ -55,10 +55,13 @@ def places(lens, number):
 
 def measure(array, lens, seconds):
     """How long a read takes at any place: the mean of many places, of each of which the least of three times counts,
-    because what other programs do in the meantime makes some reads longer."""
+    because what other programs do in the meantime makes some reads longer. What is read is kept, as programs keep it:
+    so each read gives memory that is new."""
+    kept = []
+
     def timed(slab):
         before = time.perf_counter()
-        array[slab]
+        kept.append(array[slab])
         return time.perf_counter() - before
 
     number = int(min(max(seconds / REPEATS / timed(next(places(lens, 1))), LEAST_PLACES), MOST_PLACES))
