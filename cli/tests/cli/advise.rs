@@ -18,7 +18,9 @@ fn a_shape_gets_advice() {
     }
     let slow = [&arguments[..], &["--latency", "50ms", "--bandwidth", "100M", "--shard", "256M", "--json"]].concat();
     let json = run(&slow).text();
-    assert!(json.contains("\"latency\":") && json.contains("\"shard_shape\":"), "{json}");
+    for key in ["latency", "per_request", "per_chunk", "copying", "step_bytes", "shard_shape"] {
+        assert!(json.contains(&format!("\"{key}\":")), "{key}: {json}");
+    }
 }
 
 #[test]
