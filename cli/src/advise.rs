@@ -431,15 +431,13 @@ impl Measured {
 /// How long a chunk of a few elements takes, in seconds, with the codecs of another array. `None` if there can be none.
 fn of_tiny_chunks(array: &Array, elements: &[u8], threads: usize) -> Result<Option<f64>> {
     const LEN: usize = 64;
-    let size = array.variable().element_size().max(1);
+    let (rank, size) = (array.variable().rank(), array.variable().element_size().max(1));
     let num = (elements.len() / size / LEN).min(256);
-    let Some((last, others)) = (num > 0).then(|| array.variable().rank()).and_then(|rank| {
-        let lens = vec![1; rank];
-        lens.split_last().map(|(_, others)| (LEN, others.to_vec()))
-    }) else {
+    if num == 0 || rank == 0 {
         return Ok(None);
-    };
-    let (shape, chunks) = ([&*others, &[last * num]].concat(), [&*others, &[last]].concat());
+    }
+    let (mut shape, mut chunks) = (vec![1; rank], vec![1; rank]);
+    (shape[rank - 1], chunks[rank - 1]) = (LEN * num, LEN);
     let Some(tiny) = in_memory(array, &shape, &chunks, &elements[..LEN * num * size]) else { return Ok(None) };
     let all = Plan::new(tiny.variable(), &Hyperslab::all(), Access::Read)?;
     let taken = fastest(&tiny, &all, &mut vec![0; all.selected_bytes()], threads)?;
