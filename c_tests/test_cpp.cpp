@@ -876,6 +876,8 @@ void what_these_are_made_of()
     CHECK(nczchunk::key_cfdb("sst", {90, 90}, {2, -1}) == "sst!180.-90");
     CHECK_THROWS(nczchunk::key_zarr_v2({-1}), Status::invalid, "");
     CHECK(nczchunk::chunkshape_netcdf({12, 90, 180}, 4) == Lengths({12, 90, 180}));
+    CHECK(nczchunk::chunkshape_h5py({365, 721, 1440}, 4) == Lengths({12, 46, 90}));
+    CHECK_THROWS(nczchunk::chunkshape_h5py({365}, 0), Status::invalid, "");
     CHECK_EQ(nczchunk::chunkshape_rechunkit({365, 90, 180}, 4).size(), 3);
     CHECK_THROWS(nczchunk::chunkshape_rechunkit({0}, 4), Status::dimension_size, "");
     CHECK_EQ(nczchunk::classic_varsize({3}, 2).size, 6);

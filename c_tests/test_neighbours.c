@@ -105,6 +105,28 @@ static void default_chunks_of_netcdf(void)
     CHECK_EQ(chunklens[2], 1440);
 }
 
+static void default_chunks_of_h5py(void)
+{
+    const size_t days_lat_lon[3] = {365, 721, 1440};
+    const size_t records_lat_lon[3] = {0, 721, 1440};
+    size_t chunklens[3];
+
+    /* HDF5 wants to be told a chunk shape. h5py guesses one, here of 200 kB. */
+    CHECK_EQ(nczchunk_chunkshape_h5py(3, days_lat_lon, 4, chunklens, NULL), NCZCHUNK_NOERR);
+    CHECK_EQ(chunklens[0], 12);
+    CHECK_EQ(chunklens[1], 46);
+    CHECK_EQ(chunklens[2], 90);
+
+    /* An unlimited dimension counts as 1024. */
+    CHECK_EQ(nczchunk_chunkshape_h5py(3, records_lat_lon, 4, chunklens, NULL), NCZCHUNK_NOERR);
+    CHECK_EQ(chunklens[0], 32);
+
+    /* An element of no bytes is refused, and the chunk lengths stay as they were. */
+    CHECK_EQ(nczchunk_chunkshape_h5py(3, days_lat_lon, 0, chunklens, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_chunkshape_h5py(3, NULL, 4, chunklens, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(chunklens[0], 32);
+}
+
 static void default_chunks_of_rechunkit(void)
 {
     const size_t days_lat_lon[3] = {365, 721, 1440};
@@ -189,6 +211,7 @@ int main(void)
     a_name_in_a_cfdb_file();
     room_for_a_name();
     default_chunks_of_netcdf();
+    default_chunks_of_h5py();
     default_chunks_of_rechunkit();
     values_in_a_classic_file();
     records_in_a_classic_file();

@@ -1985,14 +1985,16 @@ int nczchunk_key_cfdb(const char *var,
 /* ---------------------------------------------------------------------------------------------------------------------
  * CHUNK SHAPES: ADVICE, AND THE DEFAULTS OF OTHER LIBRARIES
  *
- * Compute the chunk lengths that cost least for the ways in which an array is read, and those that netCDF-C and
+ * Compute the chunk lengths that cost least for the ways in which an array is read, and those that netCDF-C, h5py and
  * rechunkit choose for a variable by default.
  */
 
 /**
- * What reading costs, for nczchunk_advise: a read takes latency times its requests divided by in_flight, the stored
- * bytes divided by bandwidth, and the decoded bytes divided by decoding. Set struct_size. A field that is 0 has its
- * default.
+ * What reading costs, for nczchunk_advise. What is read takes per_request for each request and its stored bytes
+ * divided by bandwidth on its way, and per_chunk for each chunk, its decoded bytes divided by decoding and the read
+ * bytes divided by copying in the processor. With one request in flight a read takes the sum, and latency for each
+ * request; with many, the longer of both and one latency: see docs/advice.md. Set struct_size. A field that is 0 has
+ * its default.
  */
 typedef struct nczchunk_advise_costs {
     /**
@@ -2028,10 +2030,23 @@ typedef struct nczchunk_advise_costs {
      */
     double stored;
     /**
-     * 1 if a chunk is decoded only up to the last element that is read, as this library decodes zstd without other
-     * codecs; 0 if it is decoded as a whole.
+     * How long each request keeps the way busy, in seconds, whatever else is in flight: a server that answers so many
+     * a second takes the inverse. 0 for nothing.
      */
-    size_t in_part;
+    double per_request;
+    /**
+     * How long a chunk takes besides decoding and copying, in seconds. 0 for 0.00001.
+     */
+    double per_chunk;
+    /**
+     * How many bytes a second are copied from decoded chunks to where they are wanted. 0 for 4e9.
+     */
+    double copying;
+    /**
+     * In steps of how many bytes a chunk is decoded, up to the last element that is read: 128 KiB as this library
+     * decodes zstd without other codecs. 0 if it is decoded as a whole.
+     */
+    size_t step_bytes;
 } nczchunk_advise_costs;
 
 /**
@@ -2072,6 +2087,23 @@ int nczchunk_chunkshape_netcdf(size_t rank,
                                nczchunk_context *context);
 
 /**
+ * Computes the chunk lengths that h5py guesses for a dataset that gets a filter or may grow. (HDF5 itself has no
+ * default.) Dimensions are halved in turn to a chunk of 8 KiB to 1 MiB, the more the larger the variable is.
+ *
+ * dimlens has rank entries; 0 is an unlimited dimension without elements, for which h5py takes 1024. typesize is the
+ * size of an element in bytes. chunklens receives rank lengths, and must not overlap dimlens.
+ *
+ * Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0), NCZCHUNK_EMAXDIMS (rank above
+ * NCZCHUNK_MAX_RANK).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_chunkshape_h5py(size_t rank,
+                             const size_t *dimlens,
+                             size_t typesize,
+                             size_t *chunklens,
+                             nczchunk_context *context);
+
+/**
  * Computes the chunk lengths that rechunkit guesses, which are cfdb's default. Dimensions are shortened in turn to
  * numbers with many divisors, until the chunk takes at most one and a half times the target.
  *
@@ -2100,7 +2132,7 @@ int nczchunk_chunkshape_rechunkit(size_t rank,
  * overlap dimlens. seconds receives the mean cost of a read (NULL: not wanted).
  *
  * Looks at chunks that cut each dimension into equal parts or into powers of 2, and at those that
- * nczchunk_chunkshape_netcdf and nczchunk_chunkshape_rechunkit give.
+ * nczchunk_chunkshape_netcdf, nczchunk_chunkshape_h5py and nczchunk_chunkshape_rechunkit give.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; typesize 0 or above 4 GiB - 1; no pattern; a length of 0 in a pattern; a
  * weight that is not positive; a negative number in costs), NCZCHUNK_EDIMSIZE (a length of 0), NCZCHUNK_EMAXDIMS (rank
@@ -2136,7 +2168,7 @@ int nczchunk_advise_cost(size_t rank,
 
 /** Initialises a nczchunk_advise_costs that uses nothing yet. */
 #define NCZCHUNK_ADVISE_COSTS_INIT \
-    {sizeof(nczchunk_advise_costs), 0, 0, 0, 0, 0, 0, 0, 0}
+    {sizeof(nczchunk_advise_costs), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * CLASSIC FILES: THE OFFSET OF A VALUE

@@ -2422,6 +2422,16 @@ inline Lengths chunkshape_netcdf(const Lengths &shape, std::size_t element_size,
     return chunks;
 }
 
+/// The chunk lengths that h5py guesses; 0 in shape is an unlimited dimension: see nczchunk_chunkshape_h5py.
+inline Lengths chunkshape_h5py(const Lengths &shape, std::size_t element_size)
+{
+    Lengths chunks(shape.size());
+    call([&](nczchunk_context *context) {
+        return nczchunk_chunkshape_h5py(shape.size(), shape.data(), element_size, chunks.data(), context);
+    });
+    return chunks;
+}
+
 /// The chunk lengths that rechunkit guesses: see nczchunk_chunkshape_rechunkit.
 inline Lengths chunkshape_rechunkit(const Lengths &shape, std::size_t element_size, std::size_t target_bytes = 0)
 {

@@ -1,6 +1,6 @@
 //! # Chunk shapes: advice, and the defaults of other libraries
 //!
-//! Compute the chunk lengths that cost least for the ways in which an array is read, and those that netCDF-C and
+//! Compute the chunk lengths that cost least for the ways in which an array is read, and those that netCDF-C, h5py and
 //! rechunkit choose for a variable by default.
 
 use std::ffi::c_int;
@@ -36,6 +36,31 @@ pub unsafe extern "C" fn nczchunk_chunkshape_netcdf(
         // SAFETY: the header's general promise, and the two do not overlap, as documented.
         let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
         chunkshape::netcdf(dimlens, typesize, or_default(target_bytes, NETCDF_TARGET_BYTES), chunklens)
+    };
+    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    unsafe { report(context, answer) }
+}
+
+/// Computes the chunk lengths that h5py guesses for a dataset that gets a filter or may grow. (HDF5 itself has no
+/// default.) Dimensions are halved in turn to a chunk of 8 KiB to 1 MiB, the more the larger the variable is.
+///
+/// dimlens has rank entries; 0 is an unlimited dimension without elements, for which h5py takes 1024. typesize is the
+/// size of an element in bytes. chunklens receives rank lengths, and must not overlap dimlens.
+///
+/// Errors: NCZCHUNK_EINVAL (dimlens or chunklens is NULL, unless rank is 0; typesize 0), NCZCHUNK_EMAXDIMS (rank above
+/// NCZCHUNK_MAX_RANK).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_chunkshape_h5py(
+    rank: usize,
+    dimlens: *const usize,
+    typesize: usize,
+    chunklens: *mut usize,
+    context: *mut nczchunk_context,
+) -> c_int {
+    let answer = || {
+        // SAFETY: the header's general promise, and the two do not overlap, as documented.
+        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+        chunkshape::h5py(dimlens, typesize, chunklens)
     };
     // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
     unsafe { report(context, answer) }
@@ -86,9 +111,11 @@ fn or_default(target_bytes: usize, default: usize) -> usize {
     if target_bytes == 0 { default } else { target_bytes }
 }
 
-/// What reading costs, for nczchunk_advise: a read takes latency times its requests divided by in_flight, the stored
-/// bytes divided by bandwidth, and the decoded bytes divided by decoding. Set struct_size. A field that is 0 has its
-/// default.
+/// What reading costs, for nczchunk_advise. What is read takes per_request for each request and its stored bytes
+/// divided by bandwidth on its way, and per_chunk for each chunk, its decoded bytes divided by decoding and the read
+/// bytes divided by copying in the processor. With one request in flight a read takes the sum, and latency for each
+/// request; with many, the longer of both and one latency: see docs/advice.md. Set struct_size. A field that is 0 has
+/// its default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_advise_costs {
@@ -108,11 +135,18 @@ pub struct nczchunk_advise_costs {
     pub decoding: f64,
     /// How many bytes are stored for a decoded byte. 0 for 0.5.
     pub stored: f64,
-    /// 1 if a chunk is decoded only up to the last element that is read, as this library decodes zstd without other
-    /// codecs; 0 if it is decoded as a whole.
-    pub in_part: usize,
+    /// How long each request keeps the way busy, in seconds, whatever else is in flight: a server that answers so many
+    /// a second takes the inverse. 0 for nothing.
+    pub per_request: f64,
+    /// How long a chunk takes besides decoding and copying, in seconds. 0 for 0.00001.
+    pub per_chunk: f64,
+    /// How many bytes a second are copied from decoded chunks to where they are wanted. 0 for 4e9.
+    pub copying: f64,
+    /// In steps of how many bytes a chunk is decoded, up to the last element that is read: 128 KiB as this library
+    /// decodes zstd without other codecs. 0 if it is decoded as a whole.
+    pub step_bytes: usize,
 }
-assert_can_grow!(nczchunk_advise_costs, in_part: usize);
+assert_can_grow!(nczchunk_advise_costs, step_bytes: usize);
 // SAFETY: a structure of C with words and numbers only, the first of which is its size; all of them may be 0, and there
 // is no padding at its end.
 unsafe impl Growing for nczchunk_advise_costs {}
@@ -138,7 +172,7 @@ pub struct nczchunk_advise_cost_of_read {
 /// overlap dimlens. seconds receives the mean cost of a read (NULL: not wanted).
 ///
 /// Looks at chunks that cut each dimension into equal parts or into powers of 2, and at those that
-/// nczchunk_chunkshape_netcdf and nczchunk_chunkshape_rechunkit give.
+/// nczchunk_chunkshape_netcdf, nczchunk_chunkshape_h5py and nczchunk_chunkshape_rechunkit give.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; typesize 0 or above 4 GiB - 1; no pattern; a length of 0 in a pattern; a
 /// weight that is not positive; a negative number in costs), NCZCHUNK_EDIMSIZE (a length of 0), NCZCHUNK_EMAXDIMS (rank
@@ -229,6 +263,9 @@ unsafe fn read_costs(costs: *const nczchunk_advise_costs) -> Result<Costs> {
         (from.bandwidth, &mut to.bandwidth),
         (from.decoding, &mut to.decoding),
         (from.stored, &mut to.stored),
+        (from.per_request, &mut to.per_request),
+        (from.per_chunk, &mut to.per_chunk),
+        (from.copying, &mut to.copying),
     ] {
         if !(number >= 0.0 && number.is_finite()) {
             return Err(ErrorKind::Argument("a number in costs is negative or not finite").into());
@@ -237,7 +274,7 @@ unsafe fn read_costs(costs: *const nczchunk_advise_costs) -> Result<Costs> {
             *to = number;
         }
     }
-    to.in_part = from.in_part != 0;
+    to.step_bytes = from.step_bytes;
     to.in_flight = or_default(from.in_flight, to.in_flight);
     let (least, most) = to.chunk_bytes;
     to.chunk_bytes = (or_default(from.least_bytes, least), or_default(from.most_bytes, most));

@@ -105,6 +105,20 @@ fn chunkshape_netcdf() {
 }
 
 #[test]
+fn chunkshape_h5py() {
+    let facts = facts("chunkshape_h5py");
+    let mut checked = 0;
+    for row in rows(&facts["rows"]) {
+        let dimlens: Vec<usize> = list(&row[0]);
+        let mut chunklens = vec![0; dimlens.len()];
+        chunkshape::h5py(&dimlens, number(&row[1]) as usize, &mut chunklens).unwrap();
+        assert_eq!(chunklens, list::<usize>(&row[2]), "{row}");
+        checked += 1;
+    }
+    assert_eq!((checked, rows(&facts["rows"]).len()), (195, 195));
+}
+
+#[test]
 fn chunkshape_rechunkit() {
     let facts = facts("chunkshape_rechunkit");
     let check = |row: &Value, target_bytes: usize, expected: &Value| {

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
@@ -27,6 +26,7 @@ BANDWIDTH_BYTES = 32 << 20
 CHUNKS = {"maps": (1, 360, 576), "series": (240, 24, 24), "cubes": (24, 90, 96), "small": (12, 36, 48)}
 PATTERNS = {"map": (1, 360, 576), "series": (240, 1, 1), "24x100x100": (24, 100, 100), "100x40x40": (100, 40, 40)}
 LATENCY_MS = 20
+REPEATS, LEAST_PLACES, MOST_PLACES = 3, 16, 100
 ALLOWED = 0.3
 
 
@@ -44,18 +44,29 @@ def predict(program, path, pattern, *options):
     return next(row for row in json.loads(told.stdout)["chunk_shapes"] if row["name"] == "present")["mean_seconds"]
 
 
+def places(lens, number):
+    """So many places of a read, evenly spread over all that there are: each dimension takes the multiples of a number
+    of its own, whose fractional parts are so spread."""
+    ratios = (2 ** 0.5, 3 ** 0.5, 5 ** 0.5)
+    for i in range(number):
+        starts = (int((i * ratio + 0.5) % 1 * (size - n + 1)) for n, size, ratio in zip(lens, SHAPE, ratios))
+        yield tuple(slice(start, start + n) for start, n in zip(starts, lens))
+
+
 def measure(array, lens, seconds):
-    """How long a read at a random place takes: the mean of many."""
-    rng, taken = random.Random(38), []
-    begun = time.perf_counter()
-    while len(taken) < 5 or (time.perf_counter() - begun < seconds and len(taken) < 200):
-        slab = tuple(slice(start, start + n) for n, size in zip(lens, SHAPE)
-                     for start in [rng.randint(0, size - n)])
+    """How long a read takes at any place: the mean of many places, of each of which the least of three times counts,
+    because what other programs do in the meantime makes some reads longer. What is read is kept, as programs keep it:
+    so each read gives memory that is new."""
+    kept = []
+
+    def timed(slab):
         before = time.perf_counter()
-        array[slab]
-        taken.append(time.perf_counter() - before)
-    # What other programs do in the meantime makes some reads longer.
-    return statistics.mean(sorted(taken)[:max(3, len(taken) * 9 // 10)])
+        kept.append(array[slab])
+        return time.perf_counter() - before
+
+    number = int(min(max(seconds / REPEATS / timed(next(places(lens, 1))), LEAST_PLACES), MOST_PLACES))
+    rounds = [[timed(slab) for slab in places(lens, number)] for _ in range(REPEATS)]
+    return statistics.mean(map(min, zip(*rounds)))
 
 
 def bandwidth(url):

@@ -18,8 +18,8 @@ import platform
 import signal
 import subprocess
 import sys
-import textwrap
 import tempfile
+import textwrap
 import threading
 import urllib.request
 from importlib.metadata import version

@@ -4,7 +4,9 @@
 mod picture;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -26,9 +28,10 @@ use crate::open_storage;
 const HELP: &str = "\
 A pattern is what is read at a time, at any place of the array: map (all of the last two dimensions), series (all of \
 the first), row (all of the last), all, or lengths such as 24x100x100. Its weight says how often, compared with the \
-others. A read takes latency x requests / in flight + stored bytes / bandwidth + decoded bytes / decoding speed, where \
-each chunk that it touches is a request. With --trace the patterns are the hyperslabs that a program has read by the \
-Python package or by netCDF-C's adapter: run it with NCZCHUNK_TRACE=FILE.";
+others. A read takes latency x requests / in flight, stored bytes / bandwidth, decoded bytes / decoding speed and read \
+bytes / copying speed, and what is in flight does not wait; each chunk that it touches is a request. With --trace the \
+patterns are the hyperslabs that a program has read by the Python package or by netCDF-C's adapter: run it with \
+NCZCHUNK_TRACE=FILE.";
 
 /// Finds the chunk shape that costs least for the ways in which an array is read
 #[derive(Debug, Args)]
@@ -56,9 +59,9 @@ pub struct Advise {
     /// a directory; else 100us]
     #[arg(long, value_name = "TIME", value_parser = time)]
     latency: Option<Duration>,
-    /// How many bytes a second arrive, such as 100M
-    #[arg(long, value_name = "BYTES", value_parser = lengths::bytes, default_value = "1G")]
-    bandwidth: usize,
+    /// How many bytes a second arrive, such as 100M [default: as measured if PATH is a file or a directory; else 1G]
+    #[arg(long, value_name = "BYTES", value_parser = lengths::bytes)]
+    bandwidth: Option<usize>,
     /// How many decoded bytes a second the codecs give [default: as measured on this machine]
     #[arg(long, value_name = "BYTES", value_parser = lengths::bytes)]
     decoding: Option<usize>,
@@ -180,6 +183,8 @@ impl Advise {
         let mut of_others = vec![0; shape.len()];
         chunkshape::netcdf(&shape, size, NETCDF_TARGET_BYTES, &mut of_others)?;
         shapes.push(("netCDF-C", of_others.clone()));
+        chunkshape::h5py(&shape, size, &mut of_others)?;
+        shapes.push(("h5py", of_others.clone()));
         chunkshape::rechunkit(&shape, size, RECHUNKIT_TARGET_BYTES, &mut of_others)?;
         shapes.push(("rechunkit", of_others));
         let weights: f64 = patterns.iter().map(|pattern| pattern.weight).sum();
@@ -227,29 +232,28 @@ impl Advise {
         Ok(reads)
     }
 
+    /// What is given, and of what is not, what was measured.
     fn costs(&self, array: Option<&Array>, threads: usize) -> Result<Costs> {
         let mut costs = Costs::default();
-        let is_url = self.storage.as_ref().is_some_and(|path| path.to_string_lossy().contains("://"));
-        let given = (self.decoding.is_some() && array.is_none()).then(Measured::default);
-        let measured = match (given, array) {
-            (Some(given), _) => given,
-            (None, Some(array)) => measure(array, threads)?,
-            (None, None) => measure(&sample()?, threads)?,
+        (costs.in_flight, costs.chunk_bytes) = (self.in_flight.max(1), (self.least.min(self.most), self.most));
+        let measured = match array {
+            Some(array) => Some(Measured::of(array, costs.in_flight, threads)?),
+            None if self.decoding.is_none() => Some(Measured::of(&sample()?, costs.in_flight, threads)?),
+            None => None,
         };
-        costs.bandwidth = self.bandwidth as f64;
-        costs.decoding = self.decoding.map_or(measured.decoding, |given| given as f64);
-        (costs.stored, costs.in_part) = (measured.stored, measured.in_part);
-        costs.latency = match (self.latency, array) {
-            (Some(given), _) => given.as_secs_f64(),
-            // What a chunk takes longer than from memory, its bytes apart.
-            (None, Some(_)) if !is_url => {
-                let of_bytes = measured.chunk_bytes * measured.stored / costs.bandwidth;
-                (measured.beyond_decoding - of_bytes).max(1e-6)
-            }
-            (None, _) => costs.latency,
-        };
-        costs.in_flight = self.in_flight;
-        costs.chunk_bytes = (self.least.min(self.most), self.most);
+        if let Some(measured) = &measured {
+            (costs.decoding, costs.copying, costs.stored) = (measured.decoding, measured.copying, measured.stored);
+            (costs.per_chunk, costs.step_bytes) = (measured.per_chunk, measured.step_bytes);
+        }
+        costs.decoding = self.decoding.map_or(costs.decoding, |given| given as f64);
+        let file = self.storage.as_deref().filter(|path| !path.to_string_lossy().contains("://"));
+        let of_files = measured.as_ref().and_then(|measured| measured.of_files(file?));
+        (costs.latency, costs.bandwidth) = of_files.unwrap_or((costs.latency, costs.bandwidth));
+        costs.latency = self.latency.map_or(costs.latency, |given| given.as_secs_f64());
+        costs.bandwidth = self.bandwidth.map_or(costs.bandwidth, |given| given as f64);
+        if let (Some(measured), Some(_), None) = (&measured, array, file) {
+            costs.per_request = measured.per_request(&costs);
+        }
         Ok(costs)
     }
 }
@@ -272,100 +276,201 @@ fn sample() -> Result<Array> {
 
 /// What was measured of an array's first chunks.
 struct Measured {
-    /// Decoded bytes a second.
+    /// How many of them are in flight together.
+    in_flight: f64,
+    /// How long reading the first element of each of those takes, in seconds, for which all is fetched and little is
+    /// decoded.
+    from_storage: f64,
+    /// The same of a copy in memory.
+    from_memory: f64,
+    /// Those of [`Costs`].
     decoding: f64,
-    /// Stored bytes for a decoded one.
+    copying: f64,
+    per_chunk: f64,
+    step_bytes: usize,
     stored: f64,
-    /// Whether a chunk is decoded only up to the last element that is read.
-    in_part: bool,
-    /// Seconds that a chunk takes besides those for decoding it.
-    beyond_decoding: f64,
-    /// Bytes of a decoded chunk, in the mean.
+    /// Decoded bytes of a chunk.
     chunk_bytes: f64,
+    /// The objects that hold the chunks, with the range of each.
+    objects: Vec<(String, u64, u64)>,
 }
 
-impl Default for Measured {
-    fn default() -> Self {
-        let costs = Costs::default();
-        let (decoding, stored, beyond_decoding) = (costs.decoding, costs.stored, costs.latency);
-        Measured { decoding, stored, in_part: costs.in_part, beyond_decoding, chunk_bytes: 0.0 }
+impl Measured {
+    /// Reads the first chunks of an array, and the same chunks from memory.
+    fn of(array: &Array, in_flight: usize, threads: usize) -> Result<Measured> {
+        const BYTES: usize = 32 << 20;
+        let variable = array.variable();
+        let plan = Plan::new(variable, &Hyperslab::all(), Access::Read)?;
+        let chunks = (BYTES / variable.chunk_bytes().max(1)).clamp(1, plan.num_chunks().max(1)).min(plan.num_chunks());
+        let dimensions = variable.dimensions();
+        // Whole rows of chunks along the first dimension, or the first chunks of a row.
+        let mut count: Vec<usize> = dimensions.iter().map(nczchunk::Dimension::len).collect();
+        let mut left = chunks;
+        for (d, dimension) in dimensions.iter().enumerate().rev() {
+            let fit = left.clamp(1, dimension.num_chunks().max(1));
+            count[d] = count[d].min(fit.saturating_mul(dimension.chunklen()));
+            left /= fit;
+        }
+        let start = vec![0; count.len()];
+        let slab = Hyperslab::new(&start, &count);
+        let plan = Plan::new(variable, &slab, Access::Read)?;
+        let (mut stored, mut decoded, mut objects) = (0u64, 0u64, Vec::new());
+        array.locate(&slab, &mut |chunk| {
+            if let nczchunk::ChunkState::Stored { offset, len } = chunk.state {
+                (stored, decoded) =
+                    (stored + len, decoded + variable.chunk_bytes_of(Access::Read, chunk.indices) as u64);
+                objects.push((chunk.object.to_owned(), offset, len));
+            }
+            Ok(())
+        })?;
+        let mut memory = vec![0; plan.selected_bytes()];
+        let whole = fastest(array, &plan, &mut memory, threads)?;
+        let (num_chunks, defaults) = (plan.num_chunks().max(1) as f64, Costs::default());
+        let bytes = if decoded > 0 { decoded } else { memory.len() as u64 }.max(1) as f64;
+        let mut measured = Measured {
+            in_flight: num_chunks,
+            from_storage: whole,
+            from_memory: whole,
+            decoding: bytes / whole,
+            copying: defaults.copying,
+            per_chunk: 0.0,
+            step_bytes: 0,
+            stored: if decoded > 0 { stored as f64 / decoded as f64 } else { 1.0 },
+            chunk_bytes: bytes / num_chunks,
+            objects,
+        };
+        // Where the codecs cannot be had again, decoding is what reading takes.
+        if let Some(copy) = copy_in_memory(array, &count, &memory) {
+            measured.of_copy(array, &copy, &memory, in_flight, threads)?;
+        }
+        Ok(measured)
     }
-}
 
-/// Reads the first chunks of an array, and the same chunks from memory.
-fn measure(array: &Array, threads: usize) -> Result<Measured> {
-    const BYTES: usize = 32 << 20;
-    let variable = array.variable();
-    let plan = Plan::new(variable, &Hyperslab::all(), Access::Read)?;
-    let chunks = (BYTES / variable.chunk_bytes().max(1)).clamp(1, plan.num_chunks().max(1)).min(plan.num_chunks());
-    let dimensions = variable.dimensions();
-    // Whole rows of chunks along the first dimension, or the first chunks of a row.
-    let mut count: Vec<usize> = dimensions.iter().map(nczchunk::Dimension::len).collect();
-    let mut left = chunks;
-    for (d, dimension) in dimensions.iter().enumerate().rev() {
-        let fit = left.clamp(1, dimension.num_chunks().max(1));
-        count[d] = count[d].min(fit.saturating_mul(dimension.chunklen()));
-        left /= fit;
-    }
-    let start = vec![0; count.len()];
-    let slab = Hyperslab::new(&start, &count);
-    let plan = Plan::new(variable, &slab, Access::Read)?;
-    let (mut stored, mut decoded) = (0u64, 0u64);
-    array.locate(&slab, &mut |chunk| {
-        if let nczchunk::ChunkState::Stored { len, .. } = chunk.state {
-            (stored, decoded) = (stored + len, decoded + variable.chunk_bytes_of(Access::Read, chunk.indices) as u64);
+    /// What the parts of a read take, by reads of much and of little of the chunks of an array and of its copy.
+    fn of_copy(
+        &mut self,
+        array: &Array,
+        copy: &Array,
+        elements: &[u8],
+        in_flight: usize,
+        threads: usize,
+    ) -> Result<()> {
+        const NONE: f64 = 1e-9;
+        let dimensions = copy.variable().dimensions();
+        let strides: Vec<isize> = dimensions.iter().map(|dimension| dimension.chunklen() as isize).collect();
+        // An element of each chunk that has it, of so many chunks at most: how many they are, and how long they take.
+        let of_elements = |array: &Array, is_last: bool, most: usize| -> Result<(f64, f64)> {
+            let at = |dimension: &nczchunk::Dimension| dimension.chunklen().min(dimension.len()).saturating_sub(1);
+            let start: Vec<usize> =
+                dimensions.iter().map(|dimension| if is_last { at(dimension) } else { 0 }).collect();
+            let (mut count, mut left) = (vec![0; start.len()], most);
+            for (d, dimension) in dimensions.iter().enumerate().rev() {
+                count[d] = left.max(1).min((dimension.len() - start[d]).div_ceil(dimension.chunklen()));
+                left /= count[d].max(1);
+            }
+            let slab = Hyperslab::new(&start, &count).with_stride(&strides);
+            let plan = Plan::new(array.variable(), &slab, Access::Read)?;
+            let taken = fastest(array, &plan, &mut vec![0; plan.selected_bytes()], threads)?;
+            Ok((plan.num_chunks().max(1) as f64, taken))
+        };
+        let of_each = |(num_chunks, taken): (f64, f64)| taken / num_chunks;
+        let first = of_each(of_elements(copy, false, usize::MAX)?);
+        let last = of_each(of_elements(copy, true, usize::MAX)?);
+        (self.in_flight, self.from_memory) = of_elements(copy, false, in_flight)?;
+        self.from_storage = of_elements(array, false, in_flight)?.1;
+        let plan = Plan::new(copy.variable(), &Hyperslab::all(), Access::Read)?;
+        // Into memory that is new, as that of a read mostly is.
+        let (mut whole, mut memories) = (f64::INFINITY, Vec::new());
+        for _ in 0..3 {
+            let mut memory = vec![0; plan.selected_bytes()];
+            whole = whole.min(once(copy, &plan, &mut memory, threads)? / plan.num_chunks().max(1) as f64);
+            memories.push(memory);
+        }
+        // What chunks take that have next to no bytes.
+        self.per_chunk = match of_tiny_chunks(copy, elements, threads)? {
+            Some(seconds) => seconds.min(first),
+            None => 0.0,
+        };
+        self.decoding = self.chunk_bytes / (last - self.per_chunk).max(NONE);
+        self.copying = self.chunk_bytes / (whole - last).max(NONE);
+        // Where the first element takes about as long as the last one, all is decoded.
+        if first * 2.0 < last {
+            self.step_bytes = ((first - self.per_chunk) * self.decoding).max(1.0) as usize;
         }
         Ok(())
-    })?;
-    let mut memory = vec![0; plan.selected_bytes()];
-    let from_storage = fastest(array, &plan, &mut memory, threads)?;
-    let num_chunks = plan.num_chunks().max(1) as f64;
-    let bytes = if decoded > 0 { decoded } else { memory.len() as u64 } as f64;
-    // Where the codecs cannot be had again, decoding is what reading takes.
-    let (mut decoding, mut in_part) = (from_storage, false);
-    if let Some(copy) = copy_in_memory(array, &count, &memory) {
-        let variable = copy.variable();
-        let whole = Plan::new(variable, &Hyperslab::all(), Access::Read)?;
-        decoding = fastest(&copy, &whole, &mut memory, threads)?.min(from_storage);
-        // The first element of each chunk.
-        let lens: Vec<usize> = variable.dimensions().iter().map(nczchunk::Dimension::chunklen).collect();
-        let firsts: Vec<usize> = count.iter().zip(&lens).map(|(count, len)| count.div_ceil(*len)).collect();
-        let strides: Vec<isize> = lens.iter().map(|&len| len as isize).collect();
-        let first = Plan::new(variable, &Hyperslab::new(&start, &firsts).with_stride(&strides), Access::Read)?;
-        let mut elements = vec![0; first.selected_bytes()];
-        in_part = fastest(&copy, &first, &mut elements, threads)? * 2 < decoding;
     }
-    Ok(Measured {
-        decoding: bytes / decoding.as_secs_f64().max(1e-9),
-        stored: if decoded > 0 { stored as f64 / decoded as f64 } else { 1.0 },
-        in_part,
-        beyond_decoding: (from_storage - decoding).as_secs_f64() / num_chunks,
-        chunk_bytes: bytes / num_chunks,
-    })
+
+    /// The latency and the bandwidth of files that have been read before: how long the first byte of a chunk takes, and
+    /// how many bytes a second follow. `None` if it cannot be told.
+    fn of_files(&self, path: &Path) -> Option<(f64, f64)> {
+        let read = |most: u64| -> Option<(u64, f64)> {
+            let (mut bytes, mut memory, begun) = (0, Vec::new(), Instant::now());
+            for (name, offset, len) in &self.objects {
+                let mut file = if path.is_dir() { File::open(path.join(name)) } else { File::open(path) }.ok()?;
+                file.seek(SeekFrom::Start(*offset)).ok()?;
+                memory.clear();
+                bytes += file.take((*len).min(most)).read_to_end(&mut memory).ok()? as u64;
+            }
+            Some((bytes, begun.elapsed().as_secs_f64()))
+        };
+        let fastest = |most| (0..5).filter_map(|_| read(most)).min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let ((few, at_once), (all, taken)) = (fastest(1)?, fastest(u64::MAX)?);
+        let bandwidth = (all > few && taken > at_once).then(|| (all - few) as f64 / (taken - at_once))?;
+        Some((at_once / self.objects.len() as f64, bandwidth))
+    }
+
+    /// How long each request keeps the way busy, so that those that are in flight together take as long as they do.
+    fn per_request(&self, costs: &Costs) -> f64 {
+        let (taken, work) = (self.from_storage - costs.latency, self.from_memory);
+        let if_longer = taken - work / self.in_flight;
+        let way = if if_longer > work { if_longer } else { ((taken - work) * self.in_flight).min(work) };
+        (way / self.in_flight - self.chunk_bytes * self.stored / costs.bandwidth).max(0.0)
+    }
 }
 
-/// The least time that a read takes, of three.
-fn fastest(array: &Array, plan: &Plan<'_>, memory: &mut [u8], threads: usize) -> Result<Duration> {
-    let mut best = Duration::MAX;
-    for _ in 0..3 {
-        let begun = Instant::now();
-        let options = Options::default().with_threads(threads).without_cache();
-        plan.read_chunks(array.store(), 0..plan.num_chunks(), memory, options)?;
-        best = best.min(begun.elapsed());
+/// How long a chunk of a few elements takes, in seconds, with the codecs of another array. `None` if there can be none.
+fn of_tiny_chunks(array: &Array, elements: &[u8], threads: usize) -> Result<Option<f64>> {
+    const LEN: usize = 64;
+    let (rank, size) = (array.variable().rank(), array.variable().element_size().max(1));
+    let num = (elements.len() / size / LEN).min(256);
+    if num == 0 || rank == 0 {
+        return Ok(None);
     }
-    Ok(best)
+    let (mut shape, mut chunks) = (vec![1; rank], vec![1; rank]);
+    (shape[rank - 1], chunks[rank - 1]) = (LEN * num, LEN);
+    let Some(tiny) = in_memory(array, &shape, &chunks, &elements[..LEN * num * size]) else { return Ok(None) };
+    let all = Plan::new(tiny.variable(), &Hyperslab::all(), Access::Read)?;
+    let taken = fastest(&tiny, &all, &mut vec![0; all.selected_bytes()], threads)?;
+    Ok(Some(taken / num as f64))
+}
+
+/// The least time that a read takes, of five, in seconds.
+fn fastest(array: &Array, plan: &Plan<'_>, memory: &mut [u8], threads: usize) -> Result<f64> {
+    (0..5).try_fold(f64::INFINITY, |best, _| Ok(once(array, plan, memory, threads)?.min(best)))
+}
+
+fn once(array: &Array, plan: &Plan<'_>, memory: &mut [u8], threads: usize) -> Result<f64> {
+    let begun = Instant::now();
+    let options = Options::default().with_threads(threads).without_cache();
+    plan.read_chunks(array.store(), 0..plan.num_chunks(), memory, options)?;
+    Ok(begun.elapsed().as_secs_f64().max(1e-9))
 }
 
 /// An array in memory with the first elements of another, in the same chunks and with the same codecs. `None` if there
 /// can be none, such as for codecs that do not encode.
 fn copy_in_memory(array: &Array, shape: &[usize], elements: &[u8]) -> Option<Array> {
     let lens: Vec<usize> = array.variable().dimensions().iter().map(nczchunk::Dimension::chunklen).collect();
+    in_memory(array, shape, &lens, elements)
+}
+
+/// The same in any chunks.
+fn in_memory(array: &Array, shape: &[usize], lens: &[usize], elements: &[u8]) -> Option<Array> {
     let codecs = array.codecs().ok()?;
     let codecs: Vec<(&str, &str)> = codecs.iter().map(|(name, settings)| (&**name, &**settings)).collect();
     let format =
         if array.format() == "Zarr v3" { nczchunk::ArrayFormat::ZarrV3 } else { nczchunk::ArrayFormat::ZarrV2 };
     let description =
-        Description::new(shape, *array.element_type()).with_chunk_shape(&lens).with_format(format).with_codecs(&codecs);
+        Description::new(shape, *array.element_type()).with_chunk_shape(lens).with_format(format).with_codecs(&codecs);
     let copy = Array::create_in(&Storage::new(Memory::new()).ok()?, "", &description).ok()?;
     Plan::new(copy.variable(), &Hyperslab::all(), Access::Write).ok()?.write(copy.store(), elements).ok()?;
     Some(copy)
@@ -373,8 +478,8 @@ fn copy_in_memory(array: &Array, shape: &[usize], elements: &[u8]) -> Option<Arr
 
 /// The reads of a trace: a line for each, with a path, a name, counts and strides. Reads of other arrays are left out,
 /// as far as that can be told, and those of another rank.
-fn traced(text: &str, shape: &[usize], path: Option<&std::path::Path>, name: Option<&str>) -> Vec<Read> {
-    let real = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+fn traced(text: &str, shape: &[usize], path: Option<&Path>, name: Option<&str>) -> Vec<Read> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let wanted = path.map(real);
     let mut reads: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
     for line in text.lines() {
@@ -385,7 +490,7 @@ fn traced(text: &str, shape: &[usize], path: Option<&std::path::Path>, name: Opt
             if text.is_empty() { Some(Vec::new()) } else { text.split(',').map(absolute).collect() }
         };
         let (Some(count), Some(stride)) = (numbers(count), numbers(stride)) else { continue };
-        let is_other = wanted.as_ref().is_some_and(|wanted| real(std::path::Path::new(at)) != *wanted)
+        let is_other = wanted.as_ref().is_some_and(|wanted| real(Path::new(at)) != *wanted)
             || name.is_some_and(|name| !of.is_empty() && of != name);
         if is_other || count.len() != shape.len() || stride.len() != shape.len() || count.contains(&0) {
             continue;
@@ -452,6 +557,12 @@ fn print(
         costs.in_flight,
         costs.stored * 100.0
     ));
+    lines.push(format!(
+        "  {} for a request, {} for a chunk, {}/s copied",
+        seconds(costs.per_request),
+        seconds(costs.per_chunk),
+        human::bytes(costs.copying as u64)
+    ));
     if let Some(shards) = array.and_then(|array| shard_shape(array.variable())) {
         lines.push(format!("  present shards {}", human::shape(&shards)));
     }
@@ -505,7 +616,11 @@ fn print_json(shape: &[usize], reads: &[Read], costs: &Costs, rows: &[Row], shar
         ("shape", Json::integers(shape)),
         ("latency", Json::integer(costs.latency)),
         ("bandwidth", Json::integer(costs.bandwidth)),
+        ("per_request", Json::integer(costs.per_request)),
         ("decoding", Json::integer(costs.decoding)),
+        ("copying", Json::integer(costs.copying)),
+        ("per_chunk", Json::integer(costs.per_chunk)),
+        ("step_bytes", Json::integer(costs.step_bytes)),
         ("in_flight", Json::integer(costs.in_flight)),
         ("stored", Json::integer(costs.stored)),
         ("patterns", Json::List(reads.iter().map(read).collect())),

@@ -27,6 +27,16 @@ def test_a_server_has_larger_chunks():
     assert near[0] * near[1] * near[2] < far[0] * far[1] * far[2]
 
 
+def test_each_cost_counts():
+    def least(**costs):
+        return nczchunk.advise(SHAPE, "f4", [(MAP, 1), (SERIES, 1)], **costs)[1]
+
+    usual = least()
+    assert least(per_request=1e-3) > usual and least(per_chunk=1e-3) > usual and least(copying=1e8) > usual
+    large = {"chunk_bytes": (4 << 20, 64 << 20)}
+    assert least(step_bytes=1, **large) < least(step_bytes=1 << 20, **large) <= least(**large)
+
+
 @pytest.mark.parametrize(("patterns", "error", "words"), [
     ([], ValueError, "advice needs a pattern"), ([MAP], TypeError, r"patterns\[0\]"),
     ([((1, 1), 1)], ValueError, r"patterns\[0\]: expected 3 lengths"), ([(MAP, -1)], ValueError, "weight"),

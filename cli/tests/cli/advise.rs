@@ -6,13 +6,21 @@ use super::{Temporary, run, run_at, shown};
 fn a_shape_gets_advice() {
     let arguments = ["advise", "--shape", "8760x721x1440", "--pattern", "map=0.7,series=0.3", "--decoding", "1G"];
     let text = run(&arguments).text();
-    let rows = ["8760 x 721 x 1440 in chunks of ", "map (1 x 721 x 1440), 70 % of the reads", "  netCDF-C "];
+    let rows = [
+        "8760 x 721 x 1440 in chunks of ",
+        "map (1 x 721 x 1440), 70 % of the reads",
+        "  netCDF-C ",
+        "  h5py ",
+        "  rechunkit ",
+    ];
     for row in rows {
         assert!(text.contains(row), "{row}: {text}");
     }
     let slow = [&arguments[..], &["--latency", "50ms", "--bandwidth", "100M", "--shard", "256M", "--json"]].concat();
     let json = run(&slow).text();
-    assert!(json.contains("\"latency\":") && json.contains("\"shard_shape\":"), "{json}");
+    for key in ["latency", "per_request", "per_chunk", "copying", "step_bytes", "shard_shape"] {
+        assert!(json.contains(&format!("\"{key}\":")), "{key}: {json}");
+    }
 }
 
 #[test]
@@ -44,7 +52,9 @@ fn costs_are_drawn() {
     run_at(&directory, &["advise", "data/coads_sst.zarr", "-p", "map,series", "--svg", "@/x.svg"]).text();
     let text = std::fs::read_to_string(directory.join("x.svg")).unwrap();
     assert!(text.starts_with("<svg xmlns") && text.ends_with("</svg>\n"));
-    for words in ["advised: ", "present: 5 x 40 x 50, ", "netCDF-C: ", "rechunkit: ", "to 1.1 times the least"] {
+    for words in
+        ["advised: ", "present: 5 x 40 x 50, ", "netCDF-C: ", "h5py: ", "rechunkit: ", "to 1.1 times the least"]
+    {
         assert!(text.contains(words), "{words}: {text}");
     }
     let message = run_at(&directory, &["advise", "data/coads_sst.zarr", "-p", "map", "--svg", "@/none/x"]).message(1);

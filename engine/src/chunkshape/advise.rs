@@ -8,24 +8,39 @@
 //!     e = mean over the starts s = 0 ... n - a of floor((s + a - 1) / c) - floor(s / c) + 1
 //! ```
 //!
-//! chunks; over all dimensions their product, each of which is one request. A read then takes
+//! chunks; over all dimensions their product, each of which is one request. What is read then takes on its way and in
+//! the processor
 //!
 //! ```text
-//!     requests / in flight * latency + stored bytes / bandwidth + decoded bytes / decoding speed
+//!     way  = requests * time of a request + stored bytes / bandwidth
+//!     work = requests * time of a chunk + decoded bytes / decoding speed + read bytes / copying speed
 //! ```
 //!
-//! but at least one latency, and the cost of a chunk shape is the mean over the patterns, by their weights.
-//!
-//! A codec such as zstd decodes a chunk only up to the last element that is read. Along a dimension, the touched chunks
-//! end in all after a + s mod c elements: all but the last have their c, and the first begins with s mod c elements
-//! that are not read. With e chunks that is on average l = a + mean of (s mod c), and the elements up to the last are
+//! which overlap where several requests are in flight. Each request that is done is followed by another, so that there
+//! are `rounds`, requests / in flight rounded up, and the read takes the longer of
 //!
 //! ```text
-//!     product of all e + sum over the dimensions of (l - e) * elements of a step * product of other e
+//!     rounds * latency + share * the longer of way and work + rounds / requests * the shorter
+//!     latency + the longer of way and work + the shorter / requests
 //! ```
+//!
+//! In the first, what is in flight is not enough to hide the latency; share is that of the requests for which nothing
+//! is waited, those of the last round and one of each before: `1 - (rounds - 1) * (in flight - 1) / requests`. With one
+//! request in flight it is the sum of all. The cost of a chunk shape is the mean over the patterns, by their weights.
+//!
+//! A codec such as zstd decodes a chunk only up to the last element that is read, in steps. Along a dimension, the
+//! touched chunks end in all after a + s mod c elements: all but the last have their c, and the first begins with s mod
+//! c elements that are not read. With e chunks that is on average l = a + mean of (s mod c), and the elements up to the
+//! last are
+//!
+//! ```text
+//!     product of all e + sum over the dimensions of (l - e) * elements between neighbours * product of other e
+//! ```
+//!
+//! and half of a step for each chunk, but no more than all of it.
 
 use super::arguments::check;
-use super::{NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES, netcdf, rechunkit};
+use super::{NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES, h5py, netcdf, rechunkit};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -46,30 +61,41 @@ pub struct Costs {
     pub latency: f64,
     /// How many bytes a second arrive.
     pub bandwidth: f64,
+    /// How long each request keeps the way busy, in seconds, whatever else is in flight: a server that answers so many
+    /// a second takes the inverse.
+    pub per_request: f64,
     /// How many decoded bytes a second the codecs give, by all threads together.
     pub decoding: f64,
+    /// How many bytes a second are copied from decoded chunks to where they are wanted.
+    pub copying: f64,
+    /// How long a chunk takes besides, in seconds: to find it, and to begin to decode it.
+    pub per_chunk: f64,
     /// How many requests are on their way at the same time.
     pub in_flight: usize,
     /// How many bytes are stored for a decoded byte.
     pub stored: f64,
     /// The fewest and the most bytes of a chunk, decoded. Arrays that are smaller have smaller chunks.
     pub chunk_bytes: (usize, usize),
-    /// Whether a chunk is decoded only up to the last element that is read, as by zstd, and not as a whole.
-    pub in_part: bool,
+    /// In steps of how many bytes a chunk is decoded, up to the last element that is read; 128 KiB by zstd. 0 if it is
+    /// always decoded as a whole.
+    pub step_bytes: usize,
 }
 
 impl Default for Costs {
-    /// A local disk: 0.1 ms, 1 GB/s, 1 GB/s of decoding, 1 request at a time, half of the bytes stored, chunks from
-    /// 64 KiB to 64 MiB, decoded as a whole.
+    /// A local disk: 0.1 ms, 1 GB/s, 1 GB/s of decoding, 4 GB/s of copying, 10 us for a chunk, 1 request at a time,
+    /// half of the bytes stored, chunks from 64 KiB to 64 MiB, decoded as a whole.
     fn default() -> Self {
         Costs {
             latency: 1e-4,
             bandwidth: 1e9,
+            per_request: 0.0,
             decoding: 1e9,
+            copying: 4e9,
+            per_chunk: 1e-5,
             in_flight: 1,
             stored: 0.5,
             chunk_bytes: (64 << 10, 64 << 20),
-            in_part: false,
+            step_bytes: 0,
         }
     }
 }
@@ -141,16 +167,31 @@ pub fn cost(
 }
 
 fn of(dimlens: &[usize], typesize: usize, chunklens: &[usize], pattern: &Pattern<'_>, costs: &Costs) -> Cost {
-    let (mut requests, mut bytes) = (1.0, typesize as f64);
+    let (mut requests, mut bytes, mut read) = (1.0, typesize as f64, typesize as f64);
     for ((&len, &chunk), &count) in dimlens.iter().zip(chunklens).zip(pattern.shape) {
         let touched = touched(len, count, chunk);
         requests *= touched;
         bytes *= touched * chunk as f64;
+        read *= count.min(len) as f64;
     }
-    let decoded = if costs.in_part { up_to_the_last(dimlens, chunklens, pattern) * typesize as f64 } else { bytes };
-    let rounds = (requests / costs.in_flight.max(1) as f64).max(1.0);
-    let seconds = rounds * costs.latency + bytes * costs.stored / costs.bandwidth + decoded / costs.decoding;
-    Cost { requests, bytes, seconds }
+    let decoded = match costs.step_bytes {
+        0 => bytes,
+        step => {
+            let to_the_last = up_to_the_last(dimlens, chunklens, pattern) * typesize as f64;
+            (to_the_last + requests * step as f64 / 2.0).min(bytes)
+        }
+    };
+    let way = requests * costs.per_request + bytes * costs.stored / costs.bandwidth;
+    let work = requests * costs.per_chunk + decoded / costs.decoding + read / costs.copying;
+    let (longer, shorter, in_flight) = (way.max(work), way.min(work), costs.in_flight.max(1) as f64);
+    // Between those of the whole numbers next to it, for the number of requests is a mean.
+    let rounds_of = |requests: f64| (requests / in_flight).ceil();
+    let rounds =
+        rounds_of(requests.floor()) + requests.fract() * (rounds_of(requests.ceil()) - rounds_of(requests.floor()));
+    let share = 1.0 - (rounds - 1.0) * (in_flight - 1.0) / requests;
+    let waiting = rounds * costs.latency + share * longer + rounds / requests * shorter;
+    let busy = costs.latency + longer + shorter / requests;
+    Cost { requests, bytes, seconds: waiting.max(busy) }
 }
 
 /// How many elements of the touched chunks come no later than the last one that is read.
@@ -184,7 +225,7 @@ fn mean(dimlens: &[usize], typesize: usize, chunklens: &[usize], patterns: &[Pat
 }
 
 /// The chunk shape that costs least for these patterns, among those that cut each dimension into equal parts or into
-/// powers of 2, and those that netCDF-C and rechunkit choose.
+/// powers of 2, and those that netCDF-C, h5py and rechunkit choose.
 ///
 /// - `dimlens`: in elements, at least 1 each.
 /// - `typesize`: the size of an element, in bytes.
@@ -307,6 +348,8 @@ pub fn survey(
     }
     netcdf(dimlens, typesize, NETCDF_TARGET_BYTES, &mut shape)?;
     consider(&shape)?;
+    h5py(dimlens, typesize, &mut shape)?;
+    consider(&shape)?;
     rechunkit(dimlens, typesize, RECHUNKIT_TARGET_BYTES, &mut shape)?;
     consider(&shape)
 }
@@ -390,9 +433,29 @@ mod tests {
             let pattern = Pattern { shape: &counts, weight: 1.0 };
             let found = up_to_the_last(&dimlens, &chunks, &pattern);
             assert!((found - f64::from(sum as u32) / f64::from(reads)).abs() < 1e-9, "{counts:?} {chunks:?} {found}");
-            let part = Costs { in_part: true, ..Costs::default() };
-            let [part, whole] = [part, Costs::default()].map(|costs| of(&dimlens, 4, &chunks, &pattern, &costs));
-            assert!(part.seconds <= whole.seconds && part.bytes == whole.bytes);
+            let [part, steps, whole] = [1, 16, 0]
+                .map(|step_bytes| of(&dimlens, 4, &chunks, &pattern, &Costs { step_bytes, ..Costs::default() }));
+            assert!(part.seconds <= steps.seconds && steps.seconds <= whole.seconds && part.bytes == whole.bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_in_flight_overlaps() {
+        // 10 chunks of 1000 bytes each: 1 ms on the way, 2 ms of work.
+        let costs = Costs {
+            latency: 5e-3,
+            bandwidth: 1e6,
+            per_request: 5e-4,
+            decoding: 1e6,
+            copying: 2e6,
+            per_chunk: 5e-4,
+            ..Costs::default()
+        };
+        let pattern = Pattern { shape: &[10_000], weight: 1.0 };
+        for (in_flight, expected) in [(1, 80e-3), (2, 42e-3), (5, 26e-3), (10, 26e-3), (100, 26e-3)] {
+            let costs = Costs { in_flight, ..costs };
+            let found = of(&[10_000], 1, &[1000], &pattern, &costs);
+            assert!((found.seconds - expected).abs() < 1e-12, "{in_flight}: {found:?}");
         }
     }
 
@@ -426,6 +489,8 @@ mod tests {
                 let bytes = chunklens.iter().product::<usize>() * 4;
                 assert!((64 << 10..=64 << 20).contains(&bytes), "{chunklens:?}");
                 netcdf(&dimlens, 4, NETCDF_TARGET_BYTES, &mut chunklens).unwrap();
+                assert!(mean(&dimlens, 4, &chunklens, &patterns, &costs) >= best);
+                h5py(&dimlens, 4, &mut chunklens).unwrap();
                 assert!(mean(&dimlens, 4, &chunklens, &patterns, &costs) >= best);
                 rechunkit(&dimlens, 4, RECHUNKIT_TARGET_BYTES, &mut chunklens).unwrap();
                 assert!(mean(&dimlens, 4, &chunklens, &patterns, &costs) >= best);

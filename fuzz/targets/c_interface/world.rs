@@ -1030,11 +1030,11 @@ impl World {
                     let (size, target) = (input.magnitude(), input.magnitude());
                     let (lens, chunks) = (or_null(input, lens.as_ptr()), or_null_mut(input, chunks.as_mut_ptr()));
                     check(nczchunk_chunkshape_netcdf(rank, lens, size, target, chunks, context));
+                    check(nczchunk_chunkshape_h5py(rank, lens, size, chunks, context));
                     check(nczchunk_chunkshape_rechunkit(rank, lens, size, target, chunks, context));
                     let weights = [1.0, input.word() as f64 / 1e3];
                     let costs = nczchunk_advise_costs {
                         struct_size: if input.bool() { size_of::<nczchunk_advise_costs>() } else { 0 },
-                        in_part: input.between(0, 1),
                         in_flight: target,
                         least_bytes: size,
                         most_bytes: target,
@@ -1042,6 +1042,10 @@ impl World {
                         bandwidth: 0.0,
                         decoding: weights[1],
                         stored: 0.0,
+                        per_request: 0.0,
+                        per_chunk: weights[1],
+                        copying: 0.0,
+                        step_bytes: target,
                     };
                     let costs = or_null(input, &raw const costs);
                     let (num, mut seconds) = (input.between(0, 1), 0.0);

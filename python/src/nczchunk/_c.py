@@ -194,7 +194,7 @@ class AdviseCosts(Structure):
 
     _fields_ = [("struct_size", c_size_t), ("in_flight", c_size_t), ("least_bytes", c_size_t), ("most_bytes", c_size_t),
                 ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double), ("stored", c_double),
-                ("in_part", c_size_t)]
+                ("per_request", c_double), ("per_chunk", c_double), ("copying", c_double), ("step_bytes", c_size_t)]
 
 
 class Progress(Structure):

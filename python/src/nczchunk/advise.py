@@ -15,7 +15,8 @@ from .types import dtype_of, type_name_of
 def advise(shape: Sequence[int], dtype: Any, patterns: Sequence[tuple[Sequence[int], float]], *,
            latency: float = 1e-4, bandwidth: float = 1e9, decoding: float = 1e9, in_flight: int = 1,
            stored: float = 0.5, chunk_bytes: tuple[int, int] = (64 << 10, 64 << 20),
-           in_part: bool = False) -> tuple[tuple[int, ...], float]:
+           per_request: float = 0, per_chunk: float = 1e-5, copying: float = 4e9,
+           step_bytes: int = 0) -> tuple[tuple[int, ...], float]:
     """The chunk shape that costs least for the ways in which an array is read, and the mean cost of a read in seconds.
 
     >>> shape, seconds = nczchunk.advise((8760, 721, 1440), "f4", [((1, 721, 1440), 0.7), ((8760, 1, 1), 0.3)],
@@ -28,7 +29,11 @@ def advise(shape: Sequence[int], dtype: Any, patterns: Sequence[tuple[Sequence[i
     in_flight: how many requests are on their way at the same time.
     stored: how many bytes are stored for a decoded byte.
     chunk_bytes: the fewest and the most bytes of a chunk.
-    in_part: whether a chunk is decoded only up to the last element that is read, as zstd without other codecs is.
+    per_request: how long each request keeps the way busy, in seconds, whatever else is in flight.
+    per_chunk: how long a chunk takes besides decoding and copying, in seconds.
+    copying: how many bytes a second are copied from decoded chunks to where they are wanted.
+    step_bytes: in steps of how many bytes a chunk is decoded, up to the last element that is read; 128 KiB for zstd
+        without other codecs. 0 if it is decoded as a whole.
     """
     shape = _c.lengths("shape", shape)
     lengths, weights = [], []
@@ -45,7 +50,8 @@ def advise(shape: Sequence[int], dtype: Any, patterns: Sequence[tuple[Sequence[i
     least, most = _c.lengths("chunk_bytes", chunk_bytes, 1)
     costs = _c.AdviseCosts(in_flight=_c.integer("in_flight", in_flight, 1), least_bytes=least, most_bytes=most,
                            latency=latency, bandwidth=bandwidth, decoding=decoding, stored=stored,
-                           in_part=bool(in_part))
+                           per_request=per_request, per_chunk=per_chunk, copying=copying,
+                           step_bytes=_c.integer("step_bytes", step_bytes, 0))
     chunks, seconds = (ctypes.c_size_t * len(shape))(), ctypes.c_double()
     _c.call(c.advise, len(shape), _c.sizes(shape), dtype_of(type_name_of(dtype)).itemsize, len(weights),
             _c.sizes(lengths), (ctypes.c_double * len(weights))(*weights), byref(costs), chunks, byref(seconds))
