@@ -315,8 +315,9 @@ NCZCHUNK_API const char *nczchunk_array_dimname(const nczchunk_array *array, siz
 
 /**
  * Keeps an array's decoded chunks in a cache of yours instead of its own. Its own cache keeps 64 MiB or one chunk,
- * whichever is more. NULL for cache disables caching of chunks. See nczchunk_chunk_store_set_cache. The most recently
- * used shard indices are kept in addition: up to 4 MiB, and at least one.
+ * whichever is more; it keeps a chunk from its second use on, and those that are used after it at once, while yours
+ * keeps chunks at their first use. NULL for cache disables caching of chunks. See nczchunk_chunk_store_set_cache. The
+ * most recently used shard indices are kept in addition: up to 4 MiB, and at least one.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL).
  */
