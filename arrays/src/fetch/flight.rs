@@ -592,13 +592,17 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             cost.bytes += len as u64;
         }
         let (end, mut parts) = (begin.saturating_add(len as u64), Vec::new());
-        // Without memory for that they are read as others are.
-        let num = if parts.try_reserve_exact(self.queue.len()).is_ok() { self.queue.len() } else { 0 };
-        for _ in 0..num {
+        let is_there = |pending: &Pending| {
+            let is_within = pending.range.begin >= begin && pending.range.end() <= end;
+            pending.needs(&read.index) && pending.range.state == Some(state) && is_within
+        };
+        let num = self.queue.iter().filter(|pending| is_there(pending)).count();
+        let has_memory = parts.try_reserve_exact(num).is_ok();
+        for _ in 0..self.queue.len() {
             let Some(pending) = self.queue.pop_front() else { break };
-            let is_there = pending.range.begin >= begin && pending.range.end() <= end;
-            match pending.needs(&read.index) && pending.range.state == Some(state) && is_there {
-                true => parts.push(pending),
+            match is_there(&pending) {
+                true if has_memory => parts.push(pending),
+                true => self.end(pending.request, Err(ErrorKind::OutOfMemory.into())),
                 false => self.queue.push_back(pending),
             }
         }
