@@ -32,13 +32,11 @@ pub unsafe extern "C" fn nczchunk_chunkshape_netcdf(
     chunklens: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise, and the two do not overlap, as documented.
-        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+    let choose = |dimlens: &[usize], chunklens: &mut [usize]| {
         chunkshape::netcdf(dimlens, typesize, or_default(target_bytes, NETCDF_TARGET_BYTES), chunklens)
     };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    // SAFETY: the header's general promise, and the two do not overlap, as documented.
+    unsafe { chosen(rank, dimlens, chunklens, context, choose) }
 }
 
 /// Computes the chunk lengths that h5py guesses for a dataset that gets a filter or may grow. (HDF5 itself has no
@@ -57,13 +55,9 @@ pub unsafe extern "C" fn nczchunk_chunkshape_h5py(
     chunklens: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise, and the two do not overlap, as documented.
-        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
-        chunkshape::h5py(dimlens, typesize, chunklens)
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    let choose = |dimlens: &[usize], chunklens: &mut [usize]| chunkshape::h5py(dimlens, typesize, chunklens);
+    // SAFETY: the header's general promise, and the two do not overlap, as documented.
+    unsafe { chosen(rank, dimlens, chunklens, context, choose) }
 }
 
 /// Computes the chunk lengths that rechunkit guesses, which are cfdb's default. Dimensions are shortened in turn to
@@ -84,12 +78,31 @@ pub unsafe extern "C" fn nczchunk_chunkshape_rechunkit(
     chunklens: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise, and the two do not overlap, as documented.
-        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+    let choose = |dimlens: &[usize], chunklens: &mut [usize]| {
         chunkshape::rechunkit(dimlens, typesize, or_default(target_bytes, RECHUNKIT_TARGET_BYTES), chunklens)
     };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
+    // SAFETY: the header's general promise, and the two do not overlap, as documented.
+    unsafe { chosen(rank, dimlens, chunklens, context, choose) }
+}
+
+/// Writes the chunk lengths that a function chooses for the lengths of the dimensions.
+///
+/// # Safety
+/// `dimlens` and `chunklens` are NULL or point to `rank` lengths; those of `chunklens` are writable and used by nobody
+/// else. `context` is NULL or a context that nobody else uses.
+unsafe fn chosen(
+    rank: usize,
+    dimlens: *const usize,
+    chunklens: *mut usize,
+    context: *mut nczchunk_context,
+    choose: impl FnOnce(&[usize], &mut [usize]) -> Result<()>,
+) -> c_int {
+    let answer = || {
+        // SAFETY: the caller's promise.
+        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+        choose(dimlens, chunklens)
+    };
+    // SAFETY: the caller's promise.
     unsafe { report(context, answer) }
 }
 
