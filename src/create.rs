@@ -415,7 +415,7 @@ unsafe fn described<T>(
         to = to.with_separator(Separator::try_from(separator)?);
     }
     match (from.uncompressed != 0, from.codecs.is_null()) {
-        (true, false) => {
+        (true, _) if !settings.is_empty() => {
             return Err(ErrorKind::Argument("codecs must be empty if the chunks are not compressed").into());
         }
         (false, true) => {}

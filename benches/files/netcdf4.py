@@ -47,16 +47,15 @@ NOTES = """\
 - *deflate*: zlib-rs takes 63 ms of *everything*, and all else 10 to 14 ms: to read the file, to gather what was
   shuffled, and to copy it to where it belongs. libhdf5's zlib takes about twice as long. libdeflate would take 53 ms;
   that is not enough for a second library that decodes the same.
-- *zstd*: libzstd takes 23 of 35 ms, and the others call libzstd as well. To be 1.5 times as fast as they are where all
-  is needed, the rest would have to take 9 ms instead of 12: to copy the elements to where they belong takes 8, of which
-  memory alone takes 4, to copy the file out of the page cache 2, and to gather what was shuffled 2.
+- *zstd*: libzstd alone takes most of the time, as the last column says, and the others call it as well. Of the rest of
+  *everything* two thirds go into copying the elements to where they belong, half of that for memory itself.
 - *no filter, everything*: to copy from the page cache is all there is to do, and netCDF-C does that as well.
 - *no filter, a series*: nczchunk reads what lies less than 16 KiB apart at once, here 313 KB of each chunk instead of
   30 times 4 bytes. That is level with libhdf5 or slower while the file is in memory (0.8 to 1.2 times its time), and
   faster where it is not: 11 ms and 42 ms from the disk, the least of twelve each.
-- *two threads* take 0.51 to 0.59 of the time of one with a filter. hidefix uses both cores, too, and keeps its threads
-  from read to read: with a filter it is level with them, and for a series without one it is faster. To start a thread
-  is not worth it for a map without a filter, which takes 0.05 ms.
+- *two threads* take 0.48 to 0.66 of the time of one with a filter. hidefix uses both cores, too, and keeps its threads
+  from read to read: it is level with them. To start a thread is not worth it for a map without a filter, which takes
+  0.04 ms.
 """
 
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -27,6 +27,15 @@ static void fail(const char *what)
 {
     fprintf(stderr, "nczchunk, C: %s\n", what);
     exit(1);
+}
+
+/* Memory for elements. The system fills memory with what it has of a file faster where that begins at a whole line of
+ * the processor's cache, and malloc's does not. */
+static uint16_t *memory_for(size_t elements)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, elements * sizeof(uint16_t)) != 0) fail("there is not enough memory");
+    return memory;
 }
 
 static void check(int status, const nczchunk_context *context)
@@ -105,9 +114,8 @@ typedef struct {
 static void *do_chunks(void *given)
 {
     job *job = given;
-    uint16_t *data = malloc(job->step[0] * job->step[1] * job->step[2] * sizeof *data);
+    uint16_t *data = memory_for(job->step[0] * job->step[1] * job->step[2]);
     nczchunk_context *context = context_for(job->threads);
-    if (data == NULL) fail("there is not enough memory");
 
     for (size_t chunk; (chunk = atomic_fetch_add(&job->next, 1)) < job->num_chunks;) {
         size_t start[RANK], count[RANK], length = 1;
@@ -156,10 +164,11 @@ static void back_memory(const char *path, nczchunk_context *context)
     check(nczchunk_array_open(path, NULL, NCZCHUNK_READ, &array, context), context);
     for (size_t d = 0; d < RANK; d++) nbytes *= nczchunk_var_dimlen(nczchunk_array_var(array), d);
     nczchunk_array_close(array);
-    char *volatile memory = malloc(nbytes);
-    if (memory == NULL) fail("there is not enough memory");
+    void *memory = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) fail("there is not enough memory");
+    madvise(memory, nbytes, MADV_HUGEPAGE);
     memset(memory, 1, nbytes);
-    free(memory);
+    munmap(memory, nbytes);
     FILE *file = fopen("/proc/self/clear_refs", "w");
     if (file == NULL || fputs("5", file) < 0 || fclose(file) != 0) fail("the most memory cannot be counted anew");
 }
@@ -201,7 +210,7 @@ int main(int argc, char **argv)
     uint16_t *data = NULL;
     if (is_all) {
         size_t start[RANK] = {0};
-        if ((data = malloc(total * sizeof *data)) == NULL) fail("there is not enough memory");
+        data = memory_for(total);
         check(nczchunk_array_read(source, start, NULL, NULL, data, context), context);
     } else {
         char copy[4096];

@@ -18,12 +18,18 @@ pub fn write(
     for attribute in attributes {
         writeln!(out, "    {} = {}", attribute.name(), values(attribute))?;
     }
-    left_out.iter().chain(error).try_for_each(|error| writeln!(out, "    {}", words(error)))
+    left_out.iter().chain(error).try_for_each(|error| writeln!(out, "    {}", about(error)))
+}
+
+/// Why something that is stored is not shown. What is of no attribute is of the type.
+pub fn about(error: &Error) -> String {
+    let of_type = if error.about().is_empty() { "type of the elements: " } else { "" };
+    format!("{of_type}{}", words(error))
 }
 
 /// Why some attributes are left out, or why there are none.
 pub fn left_out(left_out: &[Error], error: Option<&Error>) -> Json {
-    Json::List(left_out.iter().chain(error).map(|error| Json::Text(words(error))).collect())
+    Json::List(left_out.iter().chain(error).map(|error| Json::Text(about(error))).collect())
 }
 
 /// The values of an attribute, with commas between them.

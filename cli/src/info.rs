@@ -45,7 +45,7 @@ impl Info {
         for (what, words) in self.lines(&array)? {
             writeln!(out, "  {what:<12}{words}")?;
         }
-        let (all, left_out, error) = (array.attributes(), array.attributes_left_out(), array.attributes_error());
+        let (all, left_out, error) = (array.attributes(), array.left_out(), array.attributes_error());
         if !all.is_empty() || !left_out.is_empty() || error.is_some() {
             writeln!(out, "  attributes")?;
         }
@@ -103,7 +103,7 @@ impl Info {
             ("fill_value", Json::element(element, array.fill_value().unwrap_or(&zeros))),
             ("stored", Json::option(self.counted(array)?, Stored::document)),
             ("attributes", Json::of_library(array.attributes_json())),
-            ("attributes_left_out", attribute::left_out(array.attributes_left_out(), array.attributes_error())),
+            ("left_out", attribute::left_out(array.left_out(), array.attributes_error())),
         ]))
     }
 }

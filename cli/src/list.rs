@@ -56,7 +56,7 @@ impl List {
         for (node, line) in nodes.iter().zip(&lines) {
             writeln!(out, "{}", columns(&session.screen, node, line, &widths))?;
             if self.attributes {
-                attribute::write(&mut out, node.attributes(), node.attributes_left_out(), node.attributes_error())?;
+                attribute::write(&mut out, node.attributes(), node.left_out(), node.attributes_error())?;
             }
         }
         out.flush()?;
@@ -93,7 +93,7 @@ fn node_json(node: &Node) -> Json {
     }
     members.extend([
         ("attributes", Json::of_library(node.attributes_json())),
-        ("attributes_left_out", attribute::left_out(node.attributes_left_out(), node.attributes_error())),
+        ("left_out", attribute::left_out(node.left_out(), node.attributes_error())),
     ]);
     Json::Object(members)
 }

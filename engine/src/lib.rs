@@ -63,6 +63,7 @@ pub mod odometer;
 #[doc(hidden)]
 pub mod open_object;
 pub mod owner;
+mod pages;
 #[doc(hidden)]
 pub mod panic_guard;
 #[doc(hidden)]

@@ -50,6 +50,8 @@ mod limits;
 mod lock;
 #[path = "../../engine/src/open_object.rs"]
 mod open_object;
+#[path = "../../engine/src/pages.rs"]
+mod pages;
 #[path = "../../engine/src/panic_guard.rs"]
 mod panic_guard;
 #[path = "../../engine/src/plan.rs"]

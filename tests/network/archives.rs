@@ -108,10 +108,10 @@ fn deflated_entries_are_read_and_faults_are_named() {
     let array = Array::open(server.url("d.zip"), "v", Access::Read).unwrap();
     server.put("d.zip", &bytes);
     assert_eq!(read(&array).unwrap_err().kind(), ErrorKind::Changed);
-    for (name, kind) in [("no.zip", ErrorKind::UnknownFormat), ("short.zip", ErrorKind::UnknownFormat)] {
-        server.put("short.zip", &bytes[..100]);
+    server.put("short.zip", &bytes[..100]);
+    for name in ["no.zip", "short.zip"] {
         let error = Array::open(server.url(name), "", Access::Read).err().unwrap();
-        assert_eq!(error.kind(), kind, "{error}");
+        assert!(matches!(error.kind(), ErrorKind::NotFound(_)), "{error}");
     }
 }
 

@@ -81,7 +81,7 @@ void what_is_not_there(const std::string &group)
 {
     CHECK(!Array::find(group, "none"));
     CHECK_THROWS(Array::open(group, "none"), Status::not_found, "none");
-    CHECK_THROWS(Array::open("s3://no-such-bucket/z.zarr"), Status::unknown_format, "s3://no-such-bucket/z.zarr");
+    CHECK_THROWS(Array::open("s3://no-such-bucket/z.zarr"), Status::not_found, "no such bucket");
 }
 
 } // namespace

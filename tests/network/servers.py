@@ -96,7 +96,9 @@ def written_by_zarr(address, env):
     # netCDF's other way to name the same.
     expect("plain", run(env, "list", f"{address}/{BUCKET}/z.zarr#mode=zarr,s3"))
     text = run(env, "info", "s3://no-such-bucket/z.zarr", fails=True)
-    expect("s3://no-such-bucket/z.zarr", text)
+    expect("s3://no-such-bucket/z.zarr: no such bucket", text)
+    text = run(env, "info", f"s3://{BUCKET}/typo.zarr", fails=True)
+    expect("typo.zarr: no such array or group", text)
 
 
 def written_by_us(address, env, directory):

@@ -242,7 +242,7 @@ def attributes(at):
     at["structure"] = np.array((1, 2), [("a", "<i4"), ("b", "<i4")])
 
 
-def attributes_left_out(file):
+def left_out(file):
     """Attributes of types that netCDF has, though not as numbers of all bits, and of types that it lacks."""
     file.attrs["enum"] = np.array(2, h5py.enum_dtype({"a": 1, "b": 2}, "<i2"))
     few = h5py.h5a.create(file.id, b"bits", integers_of_bits(h5py.h5t.STD_I16LE, 12, 3), h5py.h5s.create_simple((3,)))
@@ -342,7 +342,7 @@ def main():
             write_netcdf(made.path(f"{name}.nc"), name)
             made.add(f"{name}.nc", dims=NETCDF_DIMS if name == "NETCDF4" else CLASSIC_DIMS, skip=["alone", "station"])
         with h5py.File(made.path("attributes.h5"), "w") as file:
-            attributes_left_out(file)
+            left_out(file)
         made.add("attributes.h5", dims={"x": ["x"], "x2": ["x"]})
         write(made, sys.argv[1])
 

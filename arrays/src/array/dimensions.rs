@@ -34,7 +34,7 @@ pub fn group_dimensions(storage: &Storage, group: &str) -> Result<Vec<GroupDimen
             return Ok(Vec::new());
         }
     }
-    Err(no_node(group))
+    Err(no_node(storage, group))
 }
 
 #[cfg(test)]

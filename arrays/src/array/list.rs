@@ -60,7 +60,7 @@ pub fn one_node(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Resu
 fn alone(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
     match node(storage, name).map_err(|error| if name.is_empty() { error } else { error.in_object(name) })? {
         Some((node, _)) => one(node),
-        None => Err(no_node(name)),
+        None => Err(no_node(storage, name)),
     }
 }
 
@@ -74,9 +74,9 @@ pub(super) fn clean_name(name: &str) -> Result<&str> {
 }
 
 /// That there is neither a group nor an array.
-pub(super) fn no_node(name: &str) -> Error {
+pub(super) fn no_node(storage: &Storage, name: &str) -> Error {
     match name {
-        "" => ErrorKind::UnknownFormat.into(),
+        "" => zarr::why_nothing(storage),
         _ => Error::from(ErrorKind::NotFound("group")).in_object(name),
     }
 }
@@ -127,7 +127,7 @@ pub(super) fn walk(
                     }
                 }
             }
-            (None, _) if is_first => return Err(no_node(&name)),
+            (None, _) if is_first => return Err(no_node(storage, &name)),
             (None, _) => {}
         }
         is_first = false;

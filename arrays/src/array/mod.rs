@@ -542,10 +542,11 @@ impl Array {
         self.opened.attributes.error.as_ref()
     }
 
-    /// Why some attributes that are stored are not among [`attributes`](Array::attributes): an error for each, whose
-    /// [`about`](Error::about) is the attribute's name. An HDF5 file may have attributes whose types netCDF lacks, such
-    /// as structures and references.
-    pub fn attributes_left_out(&self) -> &[Error] {
+    /// What is stored with the array and the library does not show: an error for each, which says what it is. Its
+    /// [`about`](Error::about) is the name of the attribute that is not among [`attributes`](Array::attributes), or not
+    /// all of it; it is empty for what the type of the elements says. An HDF5 file may have attributes whose types
+    /// netCDF lacks, such as structures and references, and names for the values of an enumeration.
+    pub fn left_out(&self) -> &[Error] {
         &self.opened.attributes.left_out
     }
 

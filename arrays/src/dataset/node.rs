@@ -100,10 +100,10 @@ impl Node {
         self.attributes.error.as_ref()
     }
 
-    /// Why some attributes are not among [`attributes`](Node::attributes), as [`Array::attributes_left_out`] does.
+    /// What is stored and not shown, as [`Array::left_out`] does.
     ///
-    /// [`Array::attributes_left_out`]: crate::Array::attributes_left_out
-    pub fn attributes_left_out(&self) -> &[Error] {
+    /// [`Array::left_out`]: crate::Array::left_out
+    pub fn left_out(&self) -> &[Error] {
         &self.attributes.left_out
     }
 

@@ -107,8 +107,8 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
     Ok(Stored { name, datatype, space, bytes, order })
 }
 
-/// The attributes that are shown of an object, and why others are left out: those whose values are structures,
-/// references or lists of any length, which netCDF's own types are not.
+/// The attributes that are shown of an object, and what is left out: those whose values are structures, references or
+/// lists of any length, which netCDF's own types are not, and the names of an enumeration's values.
 ///
 /// # Errors
 /// `OutOfMemory`, and those of the storage.
@@ -126,6 +126,10 @@ fn values_of(file: &File, all: Vec<Stored>) -> Result<(Vec<Attribute>, Vec<Error
         match of_netcdf(&stored.datatype) {
             Ok(of) => {
                 let (element, values) = values(file, &stored, of)?;
+                if let Some(what) = stored.datatype.left_out {
+                    let error = Error::from(ErrorKind::Unsupported(what)).in_object(alloc::text(&stored.name)?);
+                    alloc::push(&mut left_out, error)?;
+                }
                 alloc::push(&mut list, Attribute { name: stored.name, element, values })?;
             }
             Err(error) => alloc::push(&mut left_out, error.in_object(stored.name))?,

@@ -13,6 +13,8 @@ pub(super) struct Datatype {
     pub size: usize,
     /// Whether texts end with spaces rather than with zeros.
     pub has_spaces: bool,
+    /// What it says of elements that is not shown.
+    pub left_out: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +63,7 @@ impl Datatype {
         let first = cursor.u8()?;
         let (version, bits, size) = (first >> 4, cursor.number(3)?, cursor.u32()? as usize);
         let endian = if bits & 1 == 0 { Endian::Little } else { Endian::Big };
-        let mut has_spaces = false;
+        let (mut has_spaces, mut left_out) = (false, None);
         let what = match first & 15 {
             0 | 4 => {
                 let is_signed = first & 15 == 0 && bits & 1 << 3 != 0;
@@ -121,6 +123,7 @@ impl Datatype {
                 }
             }
             5 => {
+                left_out = (bits & 0xff != 0).then_some("the tag of an opaque type");
                 cursor.skip((bits as usize & 0xff).next_multiple_of(8))?;
                 What::Element(ElementType::Opaque { len: size }, Endian::Native)
             }
@@ -128,6 +131,7 @@ impl Datatype {
             7 if bits & 15 == 0 => What::ObjectStore,
             7 => What::Refused("HDF5's region and other references"),
             8 => {
+                left_out = Some("the names of an enumeration's values");
                 let base = Datatype::within(cursor, depth)?;
                 let count = bits as usize & 0xffff;
                 (0..count).try_for_each(|_| name(cursor, version).map(drop))?;
@@ -146,6 +150,7 @@ impl Datatype {
                 }
             }
             10 => {
+                left_out = Some("the shape and type of an array type's elements");
                 let rank = usize::from(cursor.u8()?);
                 cursor.skip(if version < 3 { 3 } else { 0 })?;
                 cursor.skip(4 * rank * if version < 3 { 2 } else { 1 })?;
@@ -162,7 +167,9 @@ impl Datatype {
         if size == 0 {
             return Err(malformed("elements of 0 bytes"));
         }
-        Ok(Datatype { what, size, has_spaces })
+        let is_structure = first & 15 == 6 && matches!(what, What::Element(ElementType::Opaque { .. }, _));
+        let left_out = if is_structure { Some("the names and types of a structure's members") } else { left_out };
+        Ok(Datatype { what, size, has_spaces, left_out })
     }
 
     /// A structure: bytes, unless it is a complex number, as h5py writes it.
@@ -212,4 +219,34 @@ fn name<'b>(cursor: &mut Cursor<'b>, version: u8) -> Result<&'b [u8]> {
     let behind = if version < 3 { (len + 1).next_multiple_of(8) } else { len + 1 };
     cursor.skip(behind - len)?;
     Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hdf5::bytes::Sizes;
+
+    /// What is said of the types that are handed on as bytes or integers.
+    #[test]
+    fn what_is_not_shown_is_known() {
+        let integer = b"\x10\x08\0\0\x02\0\0\0\0\0\x10\0";
+        let read = |head: &[u8], tail: &[u8]| {
+            let bytes = [head, tail].concat();
+            let read = Datatype::read(&mut Cursor::new(&bytes, Sizes { address: 8, length: 8 })).unwrap();
+            (read.element().unwrap().0, read.left_out)
+        };
+        assert_eq!(read(integer, b""), (ElementType::Short, None));
+        // One name, `a`, which is 7.
+        let enumeration = read(b"\x38\x01\0\0\x02\0\0\0", &[integer, &b"a\0\x07\0"[..]].concat());
+        assert_eq!(enumeration, (ElementType::Short, Some("the names of an enumeration's values")));
+        // Three integers.
+        let array = read(b"\x3a\0\0\0\x06\0\0\0\x01\x03\0\0\0", integer);
+        assert_eq!(array, (ElementType::Opaque { len: 6 }, Some("the shape and type of an array type's elements")));
+        let structure = read(b"\x36\x01\0\0\x02\0\0\0a\0\0", integer);
+        let lost = "the names and types of a structure's members";
+        assert_eq!(structure, (ElementType::Opaque { len: 2 }, Some(lost)));
+        let tagged = read(b"\x15\x08\0\0\x04\0\0\0", b"JPEG\0\0\0\0");
+        assert_eq!(tagged, (ElementType::Opaque { len: 4 }, Some("the tag of an opaque type")));
+        assert_eq!(read(b"\x15\0\0\0\x04\0\0\0", b""), (ElementType::Opaque { len: 4 }, None));
+    }
 }

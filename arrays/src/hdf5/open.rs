@@ -381,7 +381,11 @@ fn told(file: &File, header: &Header, dataset: &Dataset, within: Within<'_>) -> 
         Err(error) if !is_of_the_file(&error) => return Err(error),
         names => names.unwrap_or_default(),
     };
-    Ok((Dimensions { names, unlimited }, attribute::shown(file, header)?))
+    let mut attributes = attribute::shown(file, header)?;
+    if let Some(what) = dataset.datatype.left_out {
+        alloc::push(&mut attributes.left_out, ErrorKind::Unsupported(what).into())?;
+    }
+    Ok((Dimensions { names, unlimited }, attributes))
 }
 
 /// The names of an array's dimensions: those of the arrays that are their scales, or the array's own if it is one.

@@ -39,14 +39,20 @@ impl Group {
 
     /// Copies it; returns what is to be said. If another call may have begun with it, what is there already stays.
     pub(super) fn copy(&self, new: &NewArray, storage: &Storage, how: &How, is_continued: bool) -> Result<String> {
+        if !new.skip_unreadable {
+            self.check()?;
+        }
         let format = new.format();
         let (mut copied, mut lost) = (Copied::default(), Lost::default());
         let (mut unlimited, mut dimensions) = (BTreeSet::new(), Vec::new());
         for node in &self.nodes {
             let name = self.relative(node);
             let about = |error: Error| Failure::failed(format_args!("{}: {}", shown(node), words(&error)));
-            if let Some(error) = node.error().or(node.attributes_error()) {
-                return Err(about(error.clone()));
+            if let Some(error) = unreadable(node) {
+                lost.add_unreadable(node.name(), error);
+            }
+            if node.error().is_some() {
+                continue;
             }
             if node.is_group() {
                 match self.create(node, format, storage, name) {
@@ -81,6 +87,15 @@ impl Group {
         Ok(format!("{copied}{lost}"))
     }
 
+    /// That all of it can be read.
+    fn check(&self) -> Result<()> {
+        let Some((node, error)) = self.nodes.iter().find_map(|node| Some((node, unreadable(node)?))) else {
+            return Ok(());
+        };
+        let reason = open_storage::reason(node.name(), error);
+        Err(Failure::failed(format_args!("{}: {reason}; --skip-unreadable copies the rest", shown(node))))
+    }
+
     /// The name of what is in the group as the copy has it.
     fn relative<'n>(&self, node: &'n Node) -> &'n str {
         let group = self.nodes.first().map_or("", Node::name);
@@ -102,6 +117,11 @@ impl Group {
         let json = if format == Format::Nczarr { "" } else { node.attributes_json() };
         nczchunk::create_group(storage, name, format.into(), json, &attributes.values())
     }
+}
+
+/// Why a group or an array cannot be read, or its attributes alone.
+fn unreadable(node: &Node) -> Option<&Error> {
+    node.error().or(node.attributes_error())
 }
 
 /// The name of a group or an array, in messages.

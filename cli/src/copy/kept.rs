@@ -6,6 +6,8 @@ use std::fmt::{self, Display};
 use nczchunk::{Array, Attribute, ElementType, Error, GroupDimension, Node};
 
 use super::attributes::FILL_VALUE;
+use crate::attribute;
+use crate::open_storage;
 use crate::slab::{self, Selection};
 
 /// What is lost, each with the names of what had it, in the order in which it is said.
@@ -24,18 +26,26 @@ impl Lost {
             self.add("characters, which are strings of 1 byte in Zarr v3".to_owned(), source.name());
         }
         self.compare_attributes(source.name(), source.attributes(), created.attributes());
-        self.add_attributes(source.name(), source.attributes_left_out());
+        self.add_left_out(source.name(), source.left_out());
     }
 
     /// Compares a group with its copy.
     pub(super) fn compare_groups(&mut self, source: &Node, created: &Node) {
         self.compare_attributes(source.name(), source.attributes(), created.attributes());
-        self.add_attributes(source.name(), source.attributes_left_out());
+        self.add_left_out(source.name(), source.left_out());
     }
 
-    /// Adds attributes that the source has and the library does not show, each with the reason.
-    fn add_attributes(&mut self, name: &str, left_out: &[Error]) {
-        left_out.iter().for_each(|error| self.add(format!("attribute {error}"), name));
+    /// Adds what the source has and the library does not show, each with the reason.
+    fn add_left_out(&mut self, name: &str, left_out: &[Error]) {
+        for error in left_out {
+            let attribute = if error.about().is_empty() { "" } else { "attribute " };
+            self.add(format!("{attribute}{}", attribute::about(error)), name);
+        }
+    }
+
+    /// Adds an array or a group that cannot be read.
+    pub(super) fn add_unreadable(&mut self, name: &str, error: &Error) {
+        self.add(open_storage::reason(name, error), name);
     }
 
     /// Adds a dimension of a group that no array has.

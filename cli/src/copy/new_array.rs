@@ -40,6 +40,9 @@ pub struct NewArray {
     /// The chunk key separator: . or /
     #[arg(long, value_name = "CHARACTER", value_parser = separator)]
     separator: Option<Separator>,
+    /// Leaves out arrays and attributes of a group that cannot be read, and reports them; otherwise nothing is copied
+    #[arg(long)]
+    pub skip_unreadable: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

@@ -90,11 +90,11 @@ fn attributes_that_are_left_out_are_told() {
     let of_info = json(&run_at(&directory, &["info", "@/a.h5", "x", "--json"]).text());
     let of_list = json(&run_at(&directory, &["list", "@/a.h5", "x", "--json"]).text());
     for document in [&of_info, &of_list["nodes"][0]] {
-        let left_out = document["attributes_left_out"].as_array().unwrap();
+        let left_out = document["left_out"].as_array().unwrap();
         assert!(left_out.len() == 7 && left_out.contains(&opaque.into()), "{document}");
     }
     let document = json(&run_at(&directory, &["info", "@", "a", "--json"]).text());
-    assert!(document["attributes_left_out"][0].as_str().unwrap().starts_with(".zattrs: $: "), "{document}");
+    assert!(document["left_out"][0].as_str().unwrap().starts_with(".zattrs: $: "), "{document}");
     assert_eq!(run_at(&directory, &["dump", "@/a.h5", "x"]).text(), " x =\n  1, 2 ;\n");
 }
 
@@ -145,7 +145,7 @@ fn a_listing_is_one_document() {
     let expected = serde_json::json!({
         "name": "SST", "kind": "array", "type": "float32", "shape": [12, 90, 180],
         "dimensions": ["TIME", "COADSY", "COADSX"], "unlimited": [true, false, false], "chunks": [12, 90, 180],
-        "shards": null, "attributes": nodes[4]["attributes"], "attributes_left_out": [],
+        "shards": null, "attributes": nodes[4]["attributes"], "left_out": [],
     });
     assert_eq!((&nodes[4], &nodes[4]["attributes"]["units"]), (&expected, &"Deg C".into()));
     let directory = Temporary::new();
@@ -169,7 +169,7 @@ fn all_of_an_array_is_one_document() {
         "chunks": [5, 40, 50], "chunk_lengths": null, "shards": null,
         "codecs": [{"name": "zstd", "configuration": {"level": 3}}],
         "fill_value": -1e34, "stored": {"bytes": stored, "present": 34, "absent": 2},
-        "attributes": document["attributes"], "attributes_left_out": [],
+        "attributes": document["attributes"], "left_out": [],
     });
     assert_eq!(document, expected);
     assert_eq!(document["attributes"]["units"], "Deg C");

@@ -14,18 +14,18 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::alloc::Failed;
+use crate::pages;
 use crate::shared::Shared;
 
 /// The bytes of a slab, which begins at a multiple of a large page.
 pub(super) const BYTES: usize = 8 << 20;
-const LARGE_PAGE: usize = 2 << 20;
-const LAYOUT: Layout = match Layout::from_size_align(BYTES, LARGE_PAGE) {
+const LAYOUT: Layout = match Layout::from_size_align(BYTES, pages::LARGE) {
     Ok(layout) => layout,
     Err(_) => panic!("the size must be a multiple of the alignment"),
 };
 
 /// The chunks that are kept in slabs: smaller ones lie close together in the heap, and of larger ones few would fit.
-const CHUNK_BYTES: RangeInclusive<usize> = (256 << 10)..=LARGE_PAGE;
+const CHUNK_BYTES: RangeInclusive<usize> = (256 << 10)..=pages::LARGE;
 
 /// Memory for some chunks of at most so many bytes each.
 pub(super) struct Slab {
@@ -50,24 +50,24 @@ unsafe impl Sync for Slab {}
 impl Slab {
     /// Whether chunks of so many bytes are kept in slabs on this system.
     pub(super) fn suits(chunk_bytes: usize) -> bool {
-        system::TAKES_PAGES_BACK && CHUNK_BYTES.contains(&chunk_bytes)
+        pages::TAKES_BACK && CHUNK_BYTES.contains(&chunk_bytes)
     }
 
     /// A slab for chunks of so many bytes, which [suit](Self::suits) it.
     pub(super) fn new(chunk_bytes: usize) -> Result<Shared<Self>, Failed> {
         let slab = Shared::slot()?;
-        let size = chunk_bytes.next_multiple_of(system::page_size()).clamp(1, BYTES);
+        let size = chunk_bytes.next_multiple_of(pages::size()).clamp(1, BYTES);
         let count = (BYTES / size).min(u64::BITS as usize);
         // SAFETY: the size is not 0.
         let memory = NonNull::new(unsafe { alloc(LAYOUT) }).ok_or(Failed)?;
-        system::ask_for_large_pages(memory, BYTES);
+        pages::ask_for_large(memory, BYTES);
         let free = AtomicU64::new(u64::MAX >> (u64::BITS as usize - count));
         Ok(Shared::fill(slab, Slab { memory, size, count, free }))
     }
 
     /// Whether it has places for chunks of so many bytes.
     pub(super) fn is_for(&self, chunk_bytes: usize) -> bool {
-        chunk_bytes <= self.size && self.size - chunk_bytes < system::page_size()
+        chunk_bytes <= self.size && self.size - chunk_bytes < pages::size()
     }
 
     /// Whether no chunk has a place in it.
@@ -125,71 +125,9 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // SAFETY: the place is whole pages of the slab, whose bytes nobody uses any more.
-        unsafe { system::give_back(self.begin(), self.slab.size) };
+        unsafe { pages::give_back(self.begin(), self.slab.size) };
         self.slab.free.fetch_or(1 << self.index, Ordering::Release);
     }
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod system {
-    use std::ptr::NonNull;
-
-    /// Whether pages in the midst of an allocation can be given back.
-    pub(super) const TAKES_PAGES_BACK: bool = true;
-
-    pub(super) fn page_size() -> usize {
-        // SAFETY: the call has no preconditions.
-        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(super::LARGE_PAGE)
-    }
-
-    /// Asks for large pages. If there are none, it does without.
-    pub(super) fn ask_for_large_pages(begin: NonNull<u8>, len: usize) {
-        // SAFETY: the contents of the memory do not change.
-        unsafe { advise(begin, len, libc::MADV_HUGEPAGE) };
-    }
-
-    /// Gives pages back to the system. They are there again when they are next used, as zeros.
-    ///
-    /// # Safety
-    /// They are whole pages of an allocation, and nobody uses what is in them.
-    pub(super) unsafe fn give_back(begin: NonNull<u8>, len: usize) {
-        if cfg!(miri) {
-            // It has no such call. To whoever else uses the memory it would be a write.
-            // SAFETY: this is the first byte of an allocation's pages, which nobody uses.
-            unsafe { begin.write(0) };
-        }
-        // SAFETY: what is in the pages nobody uses.
-        unsafe { advise(begin, len, libc::MADV_DONTNEED) };
-    }
-
-    /// Tells the system something of pages. If it refuses, nothing changes.
-    ///
-    /// # Safety
-    /// Nobody uses what is in them, if the advice is to throw that away.
-    unsafe fn advise(begin: NonNull<u8>, len: usize, advice: libc::c_int) {
-        if !cfg!(miri) {
-            // SAFETY: by the caller's promise nothing is lost that anybody uses.
-            unsafe { libc::madvise(begin.as_ptr().cast(), len, advice) };
-        }
-    }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-mod system {
-    use std::ptr::NonNull;
-
-    /// Whether pages in the midst of an allocation can be given back: nobody has tried.
-    pub(super) const TAKES_PAGES_BACK: bool = false;
-
-    pub(super) fn page_size() -> usize {
-        super::LARGE_PAGE
-    }
-
-    pub(super) fn ask_for_large_pages(_: NonNull<u8>, _: usize) {}
-
-    /// # Safety
-    /// Any memory will do.
-    pub(super) unsafe fn give_back(_: NonNull<u8>, _: usize) {}
 }
 
 #[cfg(test)]
@@ -199,7 +137,7 @@ mod tests {
     /// How many bytes of a place the system has memory for.
     #[cfg(all(target_os = "linux", not(miri)))]
     fn resident(place: &Place) -> usize {
-        let page = system::page_size();
+        let page = pages::size();
         let mut pages = vec![0_u8; place.len() / page];
         // SAFETY: the place is so many whole pages, for which there is a byte each.
         assert_eq!(unsafe { libc::mincore(place.begin().as_ptr().cast(), place.len(), pages.as_mut_ptr().cast()) }, 0);
@@ -212,7 +150,7 @@ mod tests {
             return;
         }
         for bytes in [256_usize << 10, (256 << 10) + 1, 1 << 20, 2 << 20] {
-            let count = BYTES / bytes.next_multiple_of(system::page_size());
+            let count = BYTES / bytes.next_multiple_of(pages::size());
             let slab = Slab::new(bytes).unwrap();
             assert!(slab.is_empty() && slab.is_for(bytes) && !slab.is_for(bytes * 2) && !slab.is_for(bytes / 2));
             let mut places: Vec<_> = std::iter::from_fn(|| Slab::take(&slab)).collect();

@@ -4,6 +4,9 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use crate::pages;
 
 /// Bytes to copy from.
 #[derive(Clone, Copy)]
@@ -18,6 +21,10 @@ pub struct Source<'a> {
 unsafe impl Send for Source<'_> {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Source<'_> {}
+
+/// From so many bytes on glibc's `malloc` takes memory from the system that nothing else is in, so the advice on its
+/// pages ends when it is freed.
+const LARGE_REGION: usize = 32 << 20;
 
 /// Bytes to copy to. They need not be initialised.
 pub struct Destination<'a> {
@@ -89,6 +96,17 @@ impl<'a> Destination<'a> {
 
     pub(super) fn pointer(&self) -> *mut u8 {
         self.pointer
+    }
+
+    /// Tells the system that all of a large region is going to be written, so that memory which is used for the first
+    /// time comes in large pages: their first use takes a tenth of the time.
+    #[inline]
+    pub(crate) fn expect_all(&self) {
+        if self.len >= LARGE_REGION {
+            if let Some(pointer) = NonNull::new(self.pointer) {
+                pages::ask_for_large(pointer, self.len);
+            }
+        }
     }
 
     /// Length in bytes, gaps included.

@@ -107,6 +107,9 @@ impl<'a> Transfer<'a> {
             }
             _ => {}
         }
+        if self.plan.selected_bytes() == out.len() {
+            out.expect_all();
+        }
         if let Some(reader) = self.store.in_flight().filter(|reader| self.chunks.len() > 1 || reader.has_latency()) {
             return self.read_in_flight(reader, &out, done);
         }

@@ -81,8 +81,18 @@ pub(super) fn has_expired(error: &StoreError) -> bool {
 
 /// Whether the server has answered that there is nothing in this range.
 pub(super) fn is_out_of_range(error: &StoreError) -> bool {
-    // The crate does not tell the number in another way.
-    matches!(error, StoreError::Generic { source, .. } if source.to_string().contains(" status code: 416 "))
+    has_status(error, " status code: 416 ")
+}
+
+/// Whether the server has answered a listing that there is no such bucket.
+pub(super) fn is_nowhere(error: &StoreError) -> bool {
+    has_status(error, " status code: 404 ")
+}
+
+/// The crate does not tell the number in another way.
+fn has_status(error: &StoreError, words: &str) -> bool {
+    let StoreError::Generic { source, .. } = error else { return false };
+    source.to_string().contains(words) || source.source().is_some_and(|inner| inner.to_string().contains(words))
 }
 
 /// Whether the server has answered what cannot be used, such as the whole object in place of a range.

@@ -199,7 +199,11 @@ impl Server {
         }
         let (path, store) = (self.full(prefix)?, self.source.store.clone());
         self.ask(self.times.all, async move {
-            let found = store.list_with_delimiter(Some(&path)).await.map_err(|error| failure::of_store(&error))?;
+            let found =
+                store.list_with_delimiter(Some(&path)).await.map_err(|error| match failure::is_nowhere(&error) {
+                    true => ErrorKind::NotFound("bucket").into(),
+                    false => failure::of_store(&error),
+                })?;
             let mut listed = Listed::NOTHING;
             let last = |location: &Path| location.filename().map(str::to_owned);
             for object in found.objects.iter().filter(|object| object.location != path) {

@@ -124,6 +124,7 @@ fn back_memory(elements: usize) -> Outcome<()> {
         if memory == libc::MAP_FAILED {
             return Err("there is not enough memory".into());
         }
+        libc::madvise(memory, elements * 3, libc::MADV_HUGEPAGE);
         memory.cast::<u8>().write_bytes(1, elements * 3);
         libc::munmap(memory, elements * 3);
     }
