@@ -91,8 +91,7 @@ pub(super) fn is_nowhere(error: &StoreError) -> bool {
 
 /// The crate does not tell the number in another way.
 fn has_status(error: &StoreError, words: &str) -> bool {
-    let StoreError::Generic { source, .. } = error else { return false };
-    source.to_string().contains(words) || source.source().is_some_and(|inner| inner.to_string().contains(words))
+    matches!(error, StoreError::Generic { source, .. } if source.to_string().contains(words))
 }
 
 /// Whether the server has answered what cannot be used, such as the whole object in place of a range.
