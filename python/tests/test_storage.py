@@ -287,9 +287,13 @@ def test_an_interpreter_ends_while_a_storage_is_open():
     pytest.importorskip("zarr")
     program = ("import zarr, nczchunk; s = zarr.storage.WrapperStore(zarr.storage.MemoryStore()); "
                "a = nczchunk.create(s, shape=(4,), dtype='i4'); a[...] = 3; print(a[1])")
-    # Older releases warn of what they import.
-    told = subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, capture_output=True, text=True)
-    assert (told.stdout, told.stderr) == ("3\n", "")
+
+    def told(program):
+        done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+        return done.stdout, done.stderr
+
+    # Older releases of zarr-python warn of what they import.
+    assert told(program) == ("3\n", told("import zarr")[1])
 
 
 def test_nothing_is_freed_when_the_interpreter_ends():
