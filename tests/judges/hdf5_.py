@@ -1,9 +1,11 @@
-"""HDF5 files as h5py and netCDF-C write them, with everything at random. h5py reads what is to be read."""
+"""HDF5 files as h5py, netCDF-C and h5netcdf write them, with everything at random. h5py reads what is to be read."""
 
 import ctypes
 import pathlib
 import random
 
+import h5netcdf
+import h5netcdf.legacyapi
 import h5py
 import hdf5plugin
 import netCDF4
@@ -135,6 +137,33 @@ def of_netcdf(root):
             file.createVariable("x", "f8", ("x",))[:] = np.arange(30)
             file.createVariable("big", ">i4", ("y", "x"), endian="big")[:] = np.arange(600).reshape(20, 30)
         yield from cases_of(path, path.name)
+
+
+def of_h5netcdf(root):
+    """Both of its interfaces: its own, and the one that is netCDF4's."""
+    path = root / "h5netcdf.nc"
+    with h5netcdf.File(path, "w") as file:
+        file.dimensions = {"time": None, "y": 20, "x": 30}
+        file.resize_dimension("time", 5)
+        values = np.arange(3000).reshape(5, 20, 30) % 100
+        for dtype in TYPES:
+            for name, filters in [(dtype, {}), (f"g/{dtype}", {"compression": "gzip", "shuffle": True})]:
+                variable = file.create_variable(name, ("time", "y", "x"), dtype, chunks=(2, 20, 11), fillvalue=7,
+                                                fletcher32=bool(filters), **filters)
+                variable[:] = values
+        file.create_variable("x", ("x",), "f8")[:] = np.arange(30)
+        file.create_variable("scalar", (), "i4")[...] = 5
+    yield from cases_of(path, path.name)
+    path = root / "h5netcdf-legacy.nc"
+    with h5netcdf.legacyapi.Dataset(path, "w") as file:
+        group = file.createGroup("g")
+        for name, length in [("time", None), ("y", 20)]:
+            group.createDimension(name, length)
+        for zlib in (False, True):
+            variable = group.createVariable(f"v{zlib}", "f4", ("time", "y"), zlib=zlib, shuffle=zlib)
+            group.resize_dimension("time", 6)
+            variable[:] = np.arange(120).reshape(6, 20)
+    yield from cases_of(path, path.name)
 
 
 def szip(root):
@@ -301,6 +330,7 @@ def cases(root):
     yield from at_random(root)
     yield from long_indices(root)
     yield from of_netcdf(root)
+    yield from of_h5netcdf(root)
     yield from szip(root)
     yield from shared_messages(root)
     yield from superblocks(root)
