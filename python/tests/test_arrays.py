@@ -60,7 +60,7 @@ def test_the_codecs_of_an_array_make_another_one(tmp_path, format, shards):
             found = array.codecs
         assert [one for one, _ in found if one != "bytes"] == ([name] if name else [])
         assert not name or dict(found)[name].items() >= configuration.items()
-        with nczchunk.create(tmp_path / f"b{number}", codecs=found or None, **given) as again:
+        with nczchunk.create(tmp_path / f"b{number}", codecs=found, **given) as again:
             assert again.codecs == found
 
 

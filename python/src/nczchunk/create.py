@@ -72,7 +72,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
         chunks=([31, 28, 31], 90): in "zarr3" without shards.
     dtype: a numpy type, str for variable-length strings, or "char" for netCDF's characters.
     codecs: in the order of encoding, each a name or a pair of a name and a dict, such as ("zstd", {"level": 3}); None
-        to store chunks uncompressed. The default is zstd.
+        or an empty list to store chunks uncompressed. The default is zstd.
     format: "zarr3", "zarr2", or "nczarr", which netCDF-C reads.
     separator: the chunk key separator, "." or "/".
     endian: the byte order of the stored data, "little" or "big"; by default this machine's.
@@ -82,7 +82,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
     check_options(threads, cache, memory_limits)
     shape = _c.lengths("shape", shape)
     type_name = type_name_of(dtype)
-    settings = _settings(codecs)
+    chain = _chain(codecs)
     fill, kept_fill = _fill_value(fill_value, type_name)
     plain, typed, kept_attributes = _attributes({} if attrs is None else attrs)
     chunks, lists, counts = _lists(chunks, shape)
@@ -90,8 +90,7 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
         type_name=type_name.encode(), rank=len(shape), shape=_c.sizes(shape),
         chunk_shape=_lengths("chunks", chunks, shape), shard_shape=_lengths("shards", shards, shape),
         dimension_names=_names("dims", dims, shape), fill_value=fill,
-        codecs=(_c.CodecSetting * len(settings))(*settings) if settings else None, num_codecs=len(settings),
-        uncompressed=codecs is None, attributes_json=plain, attributes=typed, num_attributes=len(typed),
+        **chain, attributes_json=plain, attributes=typed, num_attributes=len(typed),
         format=_c.one_of("format", _FORMATS, format), separator=_c.one_of("separator", _SEPARATORS, separator),
         endian=_c.one_of("endian", _ENDIANS, endian), overwrite=bool(overwrite),
         chunk_lengths=lists, num_chunks=counts)
@@ -180,9 +179,17 @@ def _attributes(attrs):
     return as_json("attrs", plain), (_c.Attribute * len(typed))(*typed), kept
 
 
+def _chain(codecs):
+    """The fields of a description that say which codecs there are: the default ones for ..., none for None and for an
+    empty list."""
+    if codecs is ...:
+        return {"codecs": None, "num_codecs": 0, "uncompressed": 0}
+    settings = [] if codecs is None else _settings(codecs)
+    return {"codecs": (_c.CodecSetting * len(settings))(*settings) if settings else None, "num_codecs": len(settings),
+            "uncompressed": not settings}
+
+
 def _settings(codecs):
-    if codecs is ... or codecs is None:
-        return []
     if not _is_list(codecs):
         raise TypeError(f'codecs: expected a list such as ["zstd"], found {codecs!r}')
     settings = []

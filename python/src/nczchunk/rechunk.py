@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _c, limits
 from ._c import c
 from .array import Array
-from .create import _ENDIANS, _FORMATS, _lengths, _settings
+from .create import _ENDIANS, _FORMATS, _chain, _lengths
 from .storage import same_as_path
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def rechunk(source: Array, path: Path, name: str = "", *, chunks: Sequence[int] 
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: expected a function, found {progress!r}")
-    options, report, kept = _options(source, chunks, shards, codecs, format, endian, memory)
+    options, report = _options(source, chunks, shards, codecs, format, endian, memory)
     encoded, path = _c.text("name", name), same_as_path(path)
 
     def run(*_):
@@ -94,7 +94,6 @@ def rechunk(source: Array, path: Path, name: str = "", *, chunks: Sequence[int] 
             run()
 
         limits.within(None, c.storage_create, temporary, with_temporary)
-    del kept
     return _report(report)
 
 
@@ -102,10 +101,9 @@ def rechunk_plan(source: Array, *, chunks: Sequence[int] | None = None, shards: 
                  codecs: Sequence[str | tuple[str, Mapping[str, Any]]] | EllipsisType | None = ...,
                  format: str = "zarr3", endian: str | None = None, memory: int = 256 << 20) -> RechunkReport:
     """How rechunk() would rechunk an array. Nothing is read or written."""
-    options, report, kept = _options(source, chunks, shards, codecs, format, endian, memory)
+    options, report = _options(source, chunks, shards, codecs, format, endian, memory)
     source._handle.share(lambda pointer: _c.call(
         c.rechunk_plan, pointer, byref(options), byref(report), threads=source.threads))
-    del kept
     return _report(report)
 
 
@@ -114,17 +112,15 @@ def _transfer(source, function, progress):
 
 
 def _options(source, chunks, shards, codecs, format, endian, memory):
-    """The options and the report as the library takes them, and what has to be kept meanwhile."""
+    """The options and the report as the library takes them."""
     if not isinstance(source, Array):
         raise TypeError(f"source: expected an open Array, found {source!r}")
-    shape, settings = source.shape, _settings(codecs)
-    kept = (_c.CodecSetting * len(settings))(*settings) if settings else None
+    shape = source.shape
     options = _c.RechunkOptions(
         memory=_c.integer("memory", memory, 1), chunk_shape=_lengths("chunks", chunks, shape),
-        shard_shape=_lengths("shards", shards, shape), codecs=kept, num_codecs=len(settings),
-        uncompressed=codecs is None or codecs is not ... and not settings,
+        shard_shape=_lengths("shards", shards, shape), **_chain(codecs),
         format=_c.one_of("format", _FORMATS, format), endian=_c.one_of("endian", _ENDIANS, endian))
-    return options, _c.RechunkReport(), (kept, settings)
+    return options, _c.RechunkReport()
 
 
 def _report(report):
