@@ -73,7 +73,7 @@ pub fn is_url(path: &Path) -> bool {
 #[cfg(feature = "network")]
 fn at_url(url: &Url<'_>, nesting: &mut Nesting) -> Result<Storage> {
     let below = || {
-        let storage = Storage::new(Network::open(url)?)?;
+        let storage = Storage::new(Network::open(url)?)?.at_url();
         directory_of(storage, Path::new(url.text.trim_end_matches('/')), || {
             let above = url.text.trim_end_matches('/').rsplit_once('/').map_or("", |(above, _)| above);
             Ok(OwnedOrigin::Below(format!("{above}/")))

@@ -30,6 +30,8 @@ pub struct Storage {
     allows_partial: bool,
     /// Whether links in files to other files are followed.
     follows_links: bool,
+    /// Whether it was opened by a URL, at which there may be nothing.
+    is_at_url: bool,
     /// The whole path of the file, if it was opened by its path: links in it lead on from there.
     #[cfg(feature = "hdf5")]
     path: Option<Shared<PathBuf>>,
@@ -55,6 +57,7 @@ impl Storage {
             codecs: CodecRegistry::default(),
             allows_partial: false,
             follows_links: false,
+            is_at_url: false,
             #[cfg(feature = "hdf5")]
             path: None,
             limits: MemoryLimits::default(),
@@ -115,6 +118,17 @@ impl Storage {
         let codecs = if other.codecs.is_empty() { &self.codecs } else { &other.codecs };
         let follows_links = other.follows_links;
         Storage { codecs: codecs.clone(), limits: other.limits, follows_links, ..self.clone() }
+    }
+
+    /// The same objects, which were looked for at a URL.
+    #[cfg(feature = "network")]
+    pub(crate) fn at_url(self) -> Self {
+        Storage { is_at_url: true, ..self }
+    }
+
+    /// Whether they were looked for at a URL.
+    pub(crate) fn is_at_url(&self) -> bool {
+        self.is_at_url
     }
 
     /// The same file, which was opened by this path.

@@ -10,7 +10,7 @@ use crate::buffer::Buffer;
 use crate::codec::CodecRegistry;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{ByteRange, Name, Storage, check_name, latency, read_text};
+use crate::object::{ByteRange, Name, Storage, check_name, read_text};
 
 /// The metadata of the array with this name, whose chunks have the names that they say; an empty one is the storage
 /// itself.
@@ -137,7 +137,7 @@ fn why_not(storage: &Storage, name: &str) -> Result<Error> {
 /// Why a storage itself is neither an array nor a group: its objects are of another format, or there are none at its
 /// URL, or not even a bucket.
 pub(crate) fn why_nothing(storage: &Storage) -> Error {
-    if latency(&**storage).is_none() {
+    if !storage.is_at_url() {
         return ErrorKind::UnknownFormat.into();
     }
     match storage.list("", &mut |_, _| Ok(())) {
