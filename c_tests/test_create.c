@@ -313,6 +313,39 @@ static void settings_that_a_codec_does_not_have(nczchunk_storage *storage)
     }
 }
 
+static int none_is_named(void *user, const char *name, const char *configuration)
+{
+    (void)user, (void)configuration;
+    CHECK_STR(name, "bytes"); /* which says the byte order, in Zarr v3 */
+    return NCZCHUNK_NOERR;
+}
+
+/* NULL leaves the codecs to the library. None are chosen by `uncompressed`, by a list without entries, or by both. */
+static void no_codecs(nczchunk_storage *storage)
+{
+    static const nczchunk_codec_setting empty[1] = {{NULL, NULL}};
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_rechunk_options options = NCZCHUNK_RECHUNK_OPTIONS_INIT;
+
+    description.type = NCZCHUNK_INT;
+    description.rank = 2;
+    description.shape = shape;
+    description.overwrite = 1;
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[3] = {"rechunked/a", "rechunked/b", "rechunked/c"};
+        nczchunk_array *array = NULL, *again = NULL;
+        description.uncompressed = options.uncompressed = i != 0;
+        description.codecs = options.codecs = i != 1 ? empty : NULL;
+        CHECK_OK(nczchunk_array_create_in(storage, "uncompressed", &description, &array, NULL));
+        CHECK_OK(nczchunk_array_codecs(array, none_is_named, NULL, NULL));
+        CHECK_OK(nczchunk_rechunk_in(array, storage, names[i], &options, NULL, NULL));
+        CHECK_OK(nczchunk_array_open_in(storage, names[i], NCZCHUNK_READ, &again, NULL));
+        CHECK_OK(nczchunk_array_codecs(again, none_is_named, NULL, NULL));
+        nczchunk_array_close(again);
+        nczchunk_array_close(array);
+    }
+}
+
 /* A path is whatever the system takes for one: here "grüße.zarr" as old systems in Europe wrote it. */
 static void a_path_that_is_not_utf8(void)
 {
@@ -348,6 +381,7 @@ int main(void)
     attributes_are_set();
     a_path_that_is_not_utf8();
     what_cannot_be_created(storage);
+    no_codecs(storage);
     settings_that_a_codec_does_not_have(storage);
     nczchunk_storage_free(storage);
     return 0;

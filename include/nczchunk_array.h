@@ -575,7 +575,8 @@ typedef struct nczchunk_description {
      */
     const void *fill_value;
     /**
-     * The codecs, in the order of encoding. NULL for zstd, if it is built in.
+     * The codecs, in the order of encoding. NULL for zstd, if it is built in; with num_codecs 0, a pointer that is not
+     * NULL stands for no codecs, as uncompressed does.
      */
     const nczchunk_codec_setting *codecs;
     /**

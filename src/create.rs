@@ -87,7 +87,8 @@ pub struct nczchunk_description {
     /// The fill value: what reads return where nothing was written. One element in native byte order; for
     /// NCZCHUNK_STRING a const char *. NULL for zeros, or for an empty string.
     pub fill_value: *const c_void,
-    /// The codecs, in the order of encoding. NULL for zstd, if it is built in.
+    /// The codecs, in the order of encoding. NULL for zstd, if it is built in; with num_codecs 0, a pointer that is not
+    /// NULL stands for no codecs, as uncompressed does.
     pub codecs: *const nczchunk_codec_setting,
     /// The number of codecs.
     pub num_codecs: usize,
@@ -328,13 +329,12 @@ unsafe fn described<T>(
         Err(_) => return Err(ErrorKind::ElementType.into()),
     };
     // SAFETY: each list is NULL or has as many entries as are documented.
-    let (shape, chunk_shape, shard_shape, names, codecs) = unsafe {
+    let (shape, chunk_shape, shard_shape, names) = unsafe {
         (
             required(from.shape, from.rank, "shape is NULL")?,
             given(from.chunk_shape, from.rank),
             given(from.shard_shape, from.rank),
             given(from.dimension_names, from.rank).unwrap_or_default(),
-            required(from.codecs, from.num_codecs, "codecs is NULL")?,
         )
     };
     let mut dimension_names = Vec::new();
@@ -363,8 +363,8 @@ unsafe fn described<T>(
     for list in &lists {
         alloc::push(&mut chunk_runs, list.as_slice())?;
     }
-    // SAFETY: the names and configurations are NULL or texts.
-    let settings = unsafe { settings(codecs) }?;
+    // SAFETY: codecs is NULL or has as many entries, whose names and configurations are NULL or texts.
+    let codecs = unsafe { chosen_codecs(from.codecs, from.num_codecs, from.uncompressed) }?;
     // SAFETY: the list is NULL or has as many attributes, which are as documented.
     let listed = unsafe { attributes(from.attributes, from.num_attributes) }?;
     let mut texts_of = Vec::new();
@@ -414,29 +414,33 @@ unsafe fn described<T>(
         let separator = u32::try_from(from.separator).ok().and_then(char::from_u32).unwrap_or('\0');
         to = to.with_separator(Separator::try_from(separator)?);
     }
-    match (from.uncompressed != 0, from.codecs.is_null()) {
-        (true, _) if !settings.is_empty() => {
-            return Err(ErrorKind::Argument("codecs must be empty if the chunks are not compressed").into());
-        }
-        (false, true) => {}
-        _ => to = to.with_codecs(&settings),
+    if let Some(codecs) = &codecs {
+        to = to.with_codecs(codecs);
     }
     create(&to)
 }
 
-/// Codecs as their names and configurations.
+/// The codecs that are chosen, as their names and configurations; `None` if the choice is the library's.
 ///
 /// # Safety
-/// All of them are NULL or texts.
-pub(super) unsafe fn settings(codecs: &[nczchunk_codec_setting]) -> Result<Vec<(&str, &str)>> {
+/// `codecs` is NULL or points to so many of them, whose names and configurations are NULL or texts.
+pub(super) unsafe fn chosen_codecs<'t>(
+    codecs: *const nczchunk_codec_setting,
+    num_codecs: usize,
+    uncompressed: usize,
+) -> Result<Option<Vec<(&'t str, &'t str)>>> {
     let mut settings = Vec::new();
-    for codec in codecs {
+    // SAFETY: the caller's promise.
+    for codec in unsafe { required::<nczchunk_codec_setting>(codecs, num_codecs, "codecs is NULL") }? {
         // SAFETY: the caller's promise.
         let (name, configuration) =
             unsafe { (text(codec.name, "a codec's name is NULL")?, optional_text(codec.configuration)?) };
         alloc::push(&mut settings, (utf8(name)?, configuration))?;
     }
-    Ok(settings)
+    if uncompressed != 0 && !settings.is_empty() {
+        return Err(ErrorKind::Argument("codecs must be empty if the chunks are not compressed").into());
+    }
+    Ok((uncompressed != 0 || !codecs.is_null()).then_some(settings))
 }
 
 /// A list that may be left out, which NULL stands for whatever its length.

@@ -19,10 +19,10 @@ use std::ffi::{c_char, c_int};
 use super::array::{file_path, optional_text};
 use super::array_objects::{nczchunk_array, nczchunk_storage};
 use super::context::{report, report_transfer};
-use super::create::{endian, format, given, nczchunk_codec_setting, settings};
+use super::create::{chosen_codecs, endian, format, given, nczchunk_codec_setting};
 use super::growing::{Growing, assert_can_grow, read_growing, write_growing};
 use super::objects::nczchunk_context;
-use super::pointers::{handle, required};
+use super::pointers::handle;
 use nczchunk::{Description, RechunkOptions, RechunkPlan, rechunk, rechunk_in, rechunk_plan};
 use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::transfer::Options;
@@ -198,20 +198,11 @@ unsafe fn described(
     let (source, from) = unsafe { (&handle(source, "source is NULL")?.array, read_growing(options)?) };
     let rank = source.variable().rank();
     // SAFETY: each list is NULL or has as many entries as are documented, and temporary is NULL or alive.
-    let (chunk_shape, shard_shape, codecs, temporary) = unsafe {
-        (
-            given(from.chunk_shape, rank),
-            given(from.shard_shape, rank),
-            required(from.codecs, from.num_codecs, "codecs is NULL")?,
-            from.temporary.as_ref(),
-        )
-    };
-    // SAFETY: the names and configurations are NULL or texts.
-    let settings = unsafe { settings(codecs) }?;
+    let (chunk_shape, shard_shape, temporary) =
+        unsafe { (given(from.chunk_shape, rank), given(from.shard_shape, rank), from.temporary.as_ref()) };
+    // SAFETY: codecs is NULL or has as many entries, whose names and configurations are NULL or texts.
+    let codecs = unsafe { chosen_codecs(from.codecs, from.num_codecs, from.uncompressed) }?;
     let (format, endian) = (format(from.format)?, endian(from.endian)?);
-    if from.uncompressed != 0 && !from.codecs.is_null() {
-        return Err(ErrorKind::Argument("codecs must be empty if the chunks are not compressed").into());
-    }
     let mut with = RechunkOptions::default().with_transfer(transfer);
     if from.memory != 0 {
         with = with.with_memory(from.memory);
@@ -230,8 +221,10 @@ unsafe fn described(
             Some(shard_shape) => cut.with_shard_shape(shard_shape),
             None => cut,
         };
-        let is_own = from.uncompressed != 0 || !from.codecs.is_null();
-        let encoded = if is_own { sharded.with_codecs(&settings) } else { sharded };
+        let encoded = match &codecs {
+            Some(codecs) => sharded.with_codecs(codecs),
+            None => sharded,
+        };
         make(source, &encoded, &with)
     });
     let least = made.as_ref().err().map_or(0, |error| match error.kind() {

@@ -18,7 +18,7 @@ pub fn write(
     for attribute in attributes {
         writeln!(out, "    {} = {}", attribute.name(), values(attribute))?;
     }
-    left_out.iter().chain(error).try_for_each(|error| writeln!(out, "    {}", about(error)))
+    reasons(left_out, error).try_for_each(|reason| writeln!(out, "    {reason}"))
 }
 
 /// Why something that is stored is not shown. What is of no attribute is of the type.
@@ -27,9 +27,13 @@ pub fn about(error: &Error) -> String {
     format!("{of_type}{}", words(error))
 }
 
-/// Why some attributes are left out, or why there are none.
+/// What is left out, or why there are no attributes.
 pub fn left_out(left_out: &[Error], error: Option<&Error>) -> Json {
-    Json::List(left_out.iter().chain(error).map(|error| Json::Text(about(error))).collect())
+    Json::List(reasons(left_out, error).map(Json::Text).collect())
+}
+
+fn reasons(left_out: &[Error], error: Option<&Error>) -> impl Iterator<Item = String> {
+    left_out.iter().map(about).chain(error.map(words))
 }
 
 /// The values of an attribute, with commas between them.
@@ -76,4 +80,22 @@ pub fn number(attributes: &[Attribute], name: &str) -> Option<(f64, ElementType)
     let number =
         element::number(element, bytes).filter(|_| bytes.len() == element.size() && element != ElementType::Char);
     number.map(|number| (number.as_f64(), element))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nczchunk::ErrorKind;
+
+    /// Only what is left out and is of no attribute is of the type; why there are no attributes may be about nothing.
+    #[test]
+    fn what_is_left_out_is_not_taken_for_why_there_are_none() {
+        let reason = || Error::from(ErrorKind::Unsupported("this"));
+        let all = [reason(), reason().in_object("units")];
+        let mut out = Vec::new();
+        write(&mut out, &[], &all, Some(&reason())).unwrap();
+        let due =
+            "    type of the elements: not supported: this\n    units: not supported: this\n    not supported: this\n";
+        assert_eq!(String::from_utf8(out).unwrap(), due);
+    }
 }

@@ -89,7 +89,8 @@ pub struct Attributes {
     /// The text of an object.
     #[doc(hidden)]
     pub json: String,
-    /// Why some that are stored are left out here: an error about each.
+    /// What is stored and not shown: an error about each attribute that is left out here, or is not all here, and one
+    /// about nothing for what the type of an array's elements says.
     pub(crate) left_out: Vec<Error>,
     /// Why those that are stored cannot be read, if that is so. Then there are none here.
     pub(crate) error: Option<Error>,

@@ -127,7 +127,12 @@ impl Datatype {
                 cursor.skip((bits as usize & 0xff).next_multiple_of(8))?;
                 What::Element(ElementType::Opaque { len: size }, Endian::Native)
             }
-            6 => Datatype::compound(cursor, (version, bits as usize & 0xffff, size), depth)?,
+            6 => {
+                let what = Datatype::compound(cursor, (version, bits as usize & 0xffff, size), depth)?;
+                let is_opaque = matches!(what, What::Element(ElementType::Opaque { .. }, _));
+                left_out = is_opaque.then_some("the names and types of a structure's members");
+                what
+            }
             7 if bits & 15 == 0 => What::ObjectStore,
             7 => What::Refused("HDF5's region and other references"),
             8 => {
@@ -167,8 +172,6 @@ impl Datatype {
         if size == 0 {
             return Err(malformed("elements of 0 bytes"));
         }
-        let is_structure = first & 15 == 6 && matches!(what, What::Element(ElementType::Opaque { .. }, _));
-        let left_out = if is_structure { Some("the names and types of a structure's members") } else { left_out };
         Ok(Datatype { what, size, has_spaces, left_out })
     }
 

@@ -99,7 +99,7 @@ impl<'a> Destination<'a> {
     }
 
     /// Tells the system that all of a large region is going to be written, so that memory which is used for the first
-    /// time comes in large pages: their first use takes a tenth of the time.
+    /// time comes in large pages.
     #[inline]
     pub(crate) fn expect_all(&self) {
         if self.len >= LARGE_REGION {

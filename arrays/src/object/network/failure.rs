@@ -84,8 +84,8 @@ pub(super) fn is_out_of_range(error: &StoreError) -> bool {
     has_status(error, " status code: 416 ")
 }
 
-/// Whether the server has answered a listing that there is no such bucket.
-pub(super) fn is_nowhere(error: &StoreError) -> bool {
+/// Whether the server has answered a listing that there is no such bucket or container.
+pub(super) fn has_no_bucket(error: &StoreError) -> bool {
     has_status(error, " status code: 404 ")
 }
 

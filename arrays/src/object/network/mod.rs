@@ -200,8 +200,8 @@ impl Server {
         let (path, store) = (self.full(prefix)?, self.source.store.clone());
         self.ask(self.times.all, async move {
             let found =
-                store.list_with_delimiter(Some(&path)).await.map_err(|error| match failure::is_nowhere(&error) {
-                    true => ErrorKind::NotFound("bucket").into(),
+                store.list_with_delimiter(Some(&path)).await.map_err(|error| match failure::has_no_bucket(&error) {
+                    true => ErrorKind::NotFound("bucket or container").into(),
                     false => failure::of_store(&error),
                 })?;
             let mut listed = Listed::NOTHING;
