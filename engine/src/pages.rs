@@ -71,3 +71,20 @@ mod system {
     /// Any memory will do.
     pub(crate) unsafe fn give_back(_: NonNull<u8>, _: usize) {}
 }
+
+/// Whether the system has been asked for large pages at an address; `None` if it does not tell.
+#[cfg(all(test, target_os = "linux", not(miri)))]
+pub(crate) fn are_large_asked_for(address: *const u8) -> Option<bool> {
+    let text = std::fs::read_to_string("/proc/self/smaps").ok()?;
+    let mut is_here = false;
+    for line in text.lines() {
+        let range = line.split_once(' ').and_then(|(range, _)| range.split_once('-'));
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        if let Some((begin, end)) = range.and_then(|(begin, end)| Some((number(begin)?, number(end)?))) {
+            is_here = (begin..end).contains(&address.addr());
+        } else if let (true, Some(flags)) = (is_here, line.strip_prefix("VmFlags:")) {
+            return Some(flags.split_whitespace().any(|flag| flag == "hg"));
+        }
+    }
+    None
+}

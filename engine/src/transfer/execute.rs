@@ -107,7 +107,7 @@ impl<'a> Transfer<'a> {
             }
             _ => {}
         }
-        if self.plan.selected_bytes() == out.len() {
+        if self.chunks.len() == self.plan.num_chunks() && self.plan.selected_bytes() == out.len() {
             out.expect_all();
         }
         if let Some(reader) = self.store.in_flight().filter(|reader| self.chunks.len() > 1 || reader.has_latency()) {

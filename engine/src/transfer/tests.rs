@@ -68,6 +68,36 @@ fn both_kinds_of_reader_give_the_same_values() {
     }
 }
 
+/// Large pages are asked for where all of a large region is read, and nowhere else.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn large_reads_ask_for_large_pages() {
+    use crate::pages;
+    use std::ptr::NonNull;
+
+    /// Whether they are asked for within new memory, which lies by itself.
+    fn asked(mut read: impl FnMut(&mut [u8])) -> Option<bool> {
+        let mut memory: Vec<u8> = Vec::with_capacity(48 << 20);
+        memory.resize(40 << 20, 0);
+        read(&mut memory);
+        pages::are_large_asked_for(&raw const memory[5 << 20])
+    }
+    let advise = |memory: &mut [u8]| pages::ask_for_large(NonNull::from(&mut memory[0]), memory.len());
+    if asked(|memory| advise(memory)) != Some(true) || asked(|_| ()) != Some(false) {
+        return; // This system has none, or gives them to everybody.
+    }
+    let variable = Variable::new(&[40, 1 << 20], &[20, 1 << 20], 1).unwrap();
+    let store = ChunkStore::new(|_: &Request<'_>, _: &mut Buffer<'_>| Ok(Filled::Absent)).unwrap();
+    let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read).unwrap();
+    assert_eq!(asked(|memory| plan.read(&store, memory).unwrap()), Some(true));
+    assert_eq!(asked(|memory| plan.read_chunks(&store, 0..1, memory, Options::default()).unwrap()), Some(false));
+    let one = Variable::new(&[40 << 20], &[40 << 20], 1).unwrap();
+    let read_one = |memory: &mut [u8]| {
+        read(&one, &store, &Hyperslab::all(), |_| Ok(memory.into()), Options::default(), &mut 0).unwrap();
+    };
+    assert_eq!(asked(read_one), Some(true));
+}
+
 #[test]
 fn an_error_names_its_chunk() {
     let mut chunks = all_chunks();
