@@ -20,6 +20,7 @@ mod system {
     }
 
     /// Asks for large pages, where all of the memory is going to be used. If there are none, it does without.
+    #[cold]
     pub(crate) fn ask_for_large(begin: NonNull<u8>, len: usize) {
         let skipped = begin.align_offset(size()).min(len);
         // SAFETY: the address lies within the memory or at its end.

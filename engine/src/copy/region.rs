@@ -98,11 +98,11 @@ impl<'a> Destination<'a> {
         self.pointer
     }
 
-    /// Tells the system that all of a large region is going to be written, so that memory which is used for the first
-    /// time comes in large pages.
+    /// Tells the system that all of a large region is going to be written, if so, so that memory which is used for the
+    /// first time comes in large pages.
     #[inline]
-    pub(crate) fn expect_all(&self) {
-        if self.len >= LARGE_REGION {
+    pub(crate) fn expect_all_if(&self, is_all: impl FnOnce() -> bool) {
+        if self.len >= LARGE_REGION && is_all() {
             if let Some(pointer) = NonNull::new(self.pointer) {
                 pages::ask_for_large(pointer, self.len);
             }

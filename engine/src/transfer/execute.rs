@@ -107,9 +107,7 @@ impl<'a> Transfer<'a> {
             }
             _ => {}
         }
-        if self.chunks.len() == self.plan.num_chunks() && self.plan.selected_bytes() == out.len() {
-            out.expect_all();
-        }
+        out.expect_all_if(|| self.chunks.len() == self.plan.num_chunks() && self.plan.selected_bytes() == out.len());
         if let Some(reader) = self.store.in_flight().filter(|reader| self.chunks.len() > 1 || reader.has_latency()) {
             return self.read_in_flight(reader, &out, done);
         }

@@ -103,9 +103,9 @@ pub(super) struct Reading<'a> {
     lender: Option<&'a dyn ZeroCopyReader>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
-    /// This transfer, as far as the store's cache is concerned; `None` for a store without.
-    /// The transfer, as far as the store's cache is concerned, and the request that brought what is read next.
+    /// The transfer, as far as the store's cache is concerned; `None` for a store without.
     transfer: Option<Turn>,
+    /// The same of the request that brought what is read next.
     turn: Option<Turn>,
 }
 
