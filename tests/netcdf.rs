@@ -3,6 +3,8 @@
 
 #![cfg(feature = "arrays")]
 
+mod sweep;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -708,6 +710,7 @@ fn files_that_end_anywhere() {
 
 #[test]
 fn files_with_any_byte_changed() {
+    let few = sweep::one_of(7);
     for made in hostile() {
         let header_len = made.begins.iter().min().copied().unwrap();
         let mut bytes = made.bytes;
@@ -716,7 +719,7 @@ fn files_with_any_byte_changed() {
             for byte in 0..=255 {
                 bytes[at] = byte;
                 // Behind the header all that is there is a value.
-                if at < header_len || byte == !kept {
+                if (at < header_len && (at + usize::from(byte)).is_multiple_of(few)) || byte == !kept {
                     read_all(&bytes);
                 }
             }
