@@ -671,6 +671,30 @@ void listing()
 }
 
 /// Which bytes of which object a chunk is, all at once or one after another.
+/// What an HDF5 file has and a copy of it does not: see test_netcdf.c.
+void what_a_copy_does_not_have(const std::string &data)
+{
+    using Told = std::vector<std::pair<std::string, std::string>>;
+    const std::string path = data + "/../tests/vectors/left_out.h5";
+    CHECK(Array::open(coads).left_out().empty());
+    CHECK(nczchunk::list(coads)[0].left_out.empty());
+    const Storage storage = Storage::at(path);
+    try {
+        const Told told = Array::open(storage, "enumeration").left_out();
+        CHECK_EQ(told.size(), 2);
+        CHECK(told[0].first == "origin" && told[0].second.find("compound") != std::string::npos);
+        CHECK(told[1].first.empty() && told[1].second == "not supported: the names of an enumeration's values");
+    } catch (const nczchunk::Error &error) {
+        CHECK(error.code() == Status::not_built); // a library without HDF5 files
+        return;
+    }
+    const Told of_group = nczchunk::node(storage, "group").left_out;
+    CHECK(of_group.size() == 1 && of_group[0].first == "key");
+    Told of_array;
+    nczchunk::list_each(storage, "group/plain", false, [&](nczchunk::NodeRef node) { of_array = node.left_out(); });
+    CHECK(of_array.size() == 2 && of_array[0].first == "colour" && of_array[1].first == "reference");
+}
+
 void where_chunks_are()
 {
     const Array array = Array::open(coads);
@@ -761,6 +785,7 @@ int main(int argc, char **argv)
     codecs_of_ones_own();
     listing();
     groups();
+    what_a_copy_does_not_have(data);
     where_chunks_are();
     rechunking();
     return 0;

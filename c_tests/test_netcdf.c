@@ -183,6 +183,83 @@ static void links_to_other_files(const char *data)
     nczchunk_storage_free(file);
 }
 
+/* Notes what is left out, with a line for each. */
+static int note_left_out(void *user, const char *name, const char *reason)
+{
+    char *noted = user;
+
+    snprintf(noted + strlen(noted), 600 - strlen(noted), "%s: %s\n", name, reason);
+    return 0;
+}
+
+static int refuse_left_out(void *user, const char *name, const char *reason)
+{
+    (void)user, (void)name, (void)reason;
+    return 77;
+}
+
+static void left_out_of_array(const char *path, const char *name, const char *expected)
+{
+    nczchunk_array *array = NULL;
+    char noted[600] = "";
+
+    CHECK_OK(nczchunk_array_open(path, name, NCZCHUNK_READ, &array, NULL));
+    CHECK_OK(nczchunk_array_left_out(array, note_left_out, noted, NULL));
+    CHECK_STR(noted, expected);
+    CHECK_EQ(nczchunk_array_left_out(array, refuse_left_out, NULL, NULL), *expected != '\0' ? 77 : NCZCHUNK_NOERR);
+    CHECK_EQ(nczchunk_array_left_out(array, NULL, noted, NULL), NCZCHUNK_EINVAL);
+    nczchunk_array_close(array);
+}
+
+/* Of each group and array in a listing, too. */
+static int note_node(void *user, const nczchunk_node *node)
+{
+    char *noted = user;
+
+    snprintf(noted + strlen(noted), 600 - strlen(noted), "[%s]\n", node->name);
+    CHECK_OK(nczchunk_node_left_out(node, note_left_out, noted, NULL));
+    CHECK_EQ(nczchunk_node_left_out(node, NULL, noted, NULL), NCZCHUNK_EINVAL);
+    return 0;
+}
+
+static int refuse_node(void *user, const nczchunk_node *node)
+{
+    return nczchunk_node_left_out(node, refuse_left_out, user, NULL);
+}
+
+/* An HDF5 file has attributes and types of which the library, and so a copy, has only a part. It tells what is lost. */
+static void what_a_copy_does_not_have(const char *data, const char *classic)
+{
+    nczchunk_storage *file = NULL;
+    char path[1100], noted[600] = "";
+
+    left_out_of_array(classic, "SST", "");
+    CHECK_EQ(nczchunk_array_left_out(NULL, note_left_out, noted, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_node_left_out(NULL, note_left_out, noted, NULL), NCZCHUNK_EINVAL);
+
+    snprintf(path, sizeof path, "%s/../tests/vectors/left_out.h5", data);
+    CHECK_OK(nczchunk_storage_open(path, &file, NULL));
+    int status = nczchunk_list_node(file, "group", note_node, noted, NULL);
+    if (status != NCZCHUNK_ENOTBUILT) { /* a library with HDF5 files */
+        CHECK_OK(status);
+        CHECK_STR(noted, "[group]\nkey: not supported: attributes of compound, array and opaque types\n");
+        noted[0] = '\0';
+        CHECK_OK(nczchunk_list_in(file, "group", 1, note_node, noted, NULL));
+        CHECK_STR(noted, "[group]\nkey: not supported: attributes of compound, array and opaque types\n"
+                         "[group/plain]\ncolour: not supported: the names of an enumeration's values\n"
+                         "reference: not supported: references to objects of an HDF5 file\n");
+        CHECK_EQ(nczchunk_list_node(file, "group", refuse_node, NULL, NULL), 77);
+
+        /* Of the type there is no name. */
+        left_out_of_array(path, "enumeration", "origin: not supported: attributes of compound, array and opaque types\n"
+                                               ": not supported: the names of an enumeration's values\n");
+        left_out_of_array(path, "structure", ": not supported: the names and types of a structure's members\n");
+        left_out_of_array(path, "opaque", ": not supported: the tag of an opaque type\n");
+        left_out_of_array(path, "array", ": not supported: the shape and type of an array type's elements\n");
+    }
+    nczchunk_storage_free(file);
+}
+
 int main(int argc, char **argv)
 {
     const char *data = argc > 1 ? argv[1] : "data";
@@ -198,6 +275,7 @@ int main(int argc, char **argv)
     a_file_that_ends_too_early();
     what_is_refused(path);
     links_to_other_files(data);
+    what_a_copy_does_not_have(data, path);
     free(file_bytes);
     free(raw);
     return 0;

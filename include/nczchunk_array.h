@@ -471,6 +471,26 @@ int nczchunk_array_attribute_at(const nczchunk_array *array,
  */
 NCZCHUNK_API const char *nczchunk_array_attributes_json(const nczchunk_array *array);
 
+/**
+ * Calls found for each thing that is stored with an array and that the library does not show: a copy of the array does
+ * not have it. name is that of an attribute that is missing, or of which a part is missing. It is empty for a part of
+ * the type of the elements. reason says in words what is missing. HDF5 files may have attributes whose types netCDF
+ * lacks, such as structures and references. The types of their arrays may say more than the elements show: the names
+ * of an enumeration's values, the members of a structure, the tag of an opaque type, the shape of an array type. For
+ * other formats found is not called. A name of more than 160 bytes is cut off. The strings are valid until the
+ * callback returns. If found returns anything but 0, the call ends with that status. Any number of threads may make
+ * this call for one array at the same time.
+ *
+ * Attributes that cannot be read are not among these: see nczchunk_array_check_attributes.
+ *
+ * Errors: NCZCHUNK_EINVAL (array or found is NULL), the status that found returned, NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_array_left_out(const nczchunk_array *array,
+                            int (*found)(void *user, const char *name, const char *reason),
+                            void *user,
+                            nczchunk_context *context);
+
 /** Initialises a nczchunk_attribute that uses nothing yet. */
 #define NCZCHUNK_ATTRIBUTE_INIT \
     {sizeof(nczchunk_attribute), NULL, 0, 0, NULL}
@@ -1235,6 +1255,18 @@ int nczchunk_node_attribute_at(const nczchunk_node *node,
                                size_t i,
                                nczchunk_attribute *attribute,
                                nczchunk_context *context);
+
+/**
+ * Calls found for each thing that is stored with a group or array in a listing and that the library does not show: see
+ * nczchunk_array_left_out. node is valid until the callback of the listing returns.
+ *
+ * Errors: NCZCHUNK_EINVAL (node or found is NULL), the status that found returned, NCZCHUNK_ENOMEM.
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE
+int nczchunk_node_left_out(const nczchunk_node *node,
+                           int (*found)(void *user, const char *name, const char *reason),
+                           void *user,
+                           nczchunk_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * WHERE THE CHUNKS OF AN ARRAY ARE STORED

@@ -978,6 +978,22 @@ class Storage {
 
 namespace detail {
 
+/// The pairs of strings that a function of C calls back with.
+template <class Each> std::vector<std::pair<std::string, std::string>> pairs(Each each, ContextRef context)
+{
+    std::vector<std::pair<std::string, std::string>> all;
+    const auto add = [](void *user, const char *first, const char *second) noexcept {
+        try {
+            static_cast<decltype(all) *>(user)->emplace_back(first, second);
+            return NCZCHUNK_NOERR;
+        } catch (...) {
+            return NCZCHUNK_ENOMEM;
+        }
+    };
+    call([&](nczchunk_context *with) { return each(+add, &all, with); }, context);
+    return all;
+}
+
 /// Calls a function of C with a callable that gets each structure as a Ref: void, or bool, where false ends the call.
 template <class Ref, class Structure, class Tell, class Each> void tell_each(Tell &tell, Each each, ContextRef context)
 {
@@ -1164,17 +1180,11 @@ class Array {
     /// The names and configurations of the codecs of the chunks, in the order of encoding: see nczchunk_array_codecs.
     std::vector<std::pair<std::string, std::string>> codecs(ContextRef context = {}) const
     {
-        std::vector<std::pair<std::string, std::string>> all;
-        const auto add = [](void *user, const char *name, const char *configuration) noexcept {
-            try {
-                static_cast<decltype(all) *>(user)->emplace_back(name, configuration);
-                return NCZCHUNK_NOERR;
-            } catch (...) {
-                return NCZCHUNK_ENOMEM;
-            }
-        };
-        call([&](nczchunk_context *with) { return nczchunk_array_codecs(array_.get(), add, &all, with); }, context);
-        return all;
+        return detail::pairs(
+            [&](auto add, void *user, nczchunk_context *with) {
+                return nczchunk_array_codecs(array_.get(), add, user, with);
+            },
+            context);
     }
 
     /// Whether read, read_into and write take elements of this type: see Element.
@@ -1408,6 +1418,17 @@ class Array {
     /// All attributes as a JSON object in a string.
     std::string attributes_json() const { return nczchunk_array_attributes_json(array_.get()); }
 
+    /// What is stored with the array and a copy does not have: names of attributes with the reasons. The name is empty
+    /// for a part of the type of the elements. See nczchunk_array_left_out.
+    std::vector<std::pair<std::string, std::string>> left_out(ContextRef context = {}) const
+    {
+        return detail::pairs(
+            [&](auto add, void *user, nczchunk_context *with) {
+                return nczchunk_array_left_out(array_.get(), add, user, with);
+            },
+            context);
+    }
+
     /// Sets or adds an attribute, immediately: a number, a string, or a contiguous container of either. See
     /// nczchunk_array_set_attribute.
     template <class Value> void set_attribute(const std::string &name, const Value &value)
@@ -1534,6 +1555,8 @@ struct Node {
     std::string attributes_message;
     /// The format, as Array::format returns it; empty if it cannot be opened.
     std::string format;
+    /// What is stored and a copy does not have: see Array::left_out.
+    std::vector<std::pair<std::string, std::string>> left_out;
 };
 
 /// A group or array during a listing: valid until the callback returns.
@@ -1563,6 +1586,16 @@ class NodeRef {
         return all;
     }
 
+    /// What is stored and a copy does not have: see Array::left_out.
+    std::vector<std::pair<std::string, std::string>> left_out(ContextRef context = {}) const
+    {
+        return detail::pairs(
+            [&](auto add, void *user, nczchunk_context *with) {
+                return nczchunk_node_left_out(node_, add, user, with);
+            },
+            context);
+    }
+
     /// A copy of everything except the attributes' values.
     Node copy() const
     {
@@ -1584,6 +1617,7 @@ class NodeRef {
         node.attributes_json = node_->attributes_json;
         node.attributes_message = node_->attributes_message;
         node.format = node_->format;
+        node.left_out = left_out();
         return node;
     }
 

@@ -5,12 +5,13 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::array::utf8;
-use super::array_objects::{CAttribute, nczchunk_array};
+use super::array_objects::{CAttribute, c_text, nczchunk_array};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::{handle, text};
 use nczchunk_engine::error::{Error, ErrorKind, Result};
+use nczchunk_engine::status::NOERR;
 
 /// An attribute. Set struct_size before a call fills it in. The pointers belong to the array, and are valid until the
 /// attributes are changed or the array is closed.
@@ -111,6 +112,50 @@ pub unsafe extern "C" fn nczchunk_array_attribute_at(
 pub unsafe extern "C" fn nczchunk_array_attributes_json(array: *const nczchunk_array) -> *const c_char {
     // SAFETY: array is NULL or alive, by the header's general promise.
     unsafe { array.as_ref() }.map_or(c"{}".as_ptr(), |array| array.attributes_json.as_ptr())
+}
+
+/// Calls found for each thing that is stored with an array and that the library does not show: a copy of the array does
+/// not have it. name is that of an attribute that is missing, or of which a part is missing. It is empty for a part of
+/// the type of the elements. reason says in words what is missing. HDF5 files may have attributes whose types netCDF
+/// lacks, such as structures and references. The types of their arrays may say more than the elements show: the names
+/// of an enumeration's values, the members of a structure, the tag of an opaque type, the shape of an array type. For
+/// other formats found is not called. A name of more than 160 bytes is cut off. The strings are valid until the
+/// callback returns. If found returns anything but 0, the call ends with that status. Any number of threads may make
+/// this call for one array at the same time.
+///
+/// Attributes that cannot be read are not among these: see nczchunk_array_check_attributes.
+///
+/// Errors: NCZCHUNK_EINVAL (array or found is NULL), the status that found returned, NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_array_left_out(
+    array: *const nczchunk_array,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, reason: *const c_char) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: array is NULL or alive, and found takes what is documented, by the header's general promise.
+    unsafe { report(context, || tell_left_out(handle(array, "array is NULL")?.array.left_out(), found, user)) }
+}
+
+/// Calls `found` for everything that is left out: with the name of the attribute, and the reason.
+///
+/// # Safety
+/// `found` takes what is documented.
+pub(super) unsafe fn tell_left_out(
+    left_out: &[Error],
+    found: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> c_int>,
+    user: *mut c_void,
+) -> Result<()> {
+    let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+    for error in left_out {
+        let (name, reason) = (c_text(error.about())?, c_text(error.kind())?);
+        // SAFETY: the caller's promise; the texts are alive.
+        match unsafe { found(user, name.as_ptr(), reason.as_ptr()) } {
+            NOERR => {}
+            status => return Err(ErrorKind::Callback(status).into()),
+        }
+    }
+    Ok(())
 }
 
 /// An attribute as C gets it.

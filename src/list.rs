@@ -17,7 +17,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 
 use super::array::{file_path, optional_text};
 use super::array_objects::{CAttribute, c_text, nczchunk_storage};
-use super::attribute::{nczchunk_attribute, told};
+use super::attribute::{nczchunk_attribute, tell_left_out, told};
 use super::context::report;
 use super::growing::{Growing, assert_can_grow, write_growing};
 use super::objects::nczchunk_context;
@@ -179,13 +179,34 @@ pub unsafe extern "C" fn nczchunk_node_attribute_at(
     unsafe {
         report(context, || {
             let node = handle(node, "node is NULL")?;
-            let attributes =
-                handle(node.attributes.cast::<Vec<CAttribute>>(), "the node must be one that the library passed")?;
+            let attributes = &handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.attributes;
             let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
             write_growing(attribute, told(found))
         })
     }
 }
+
+/// Calls found for each thing that is stored with a group or array in a listing and that the library does not show: see
+/// nczchunk_array_left_out. node is valid until the callback of the listing returns.
+///
+/// Errors: NCZCHUNK_EINVAL (node or found is NULL), the status that found returned, NCZCHUNK_ENOMEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_node_left_out(
+    node: *const nczchunk_node,
+    found: Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, reason: *const c_char) -> c_int>,
+    user: *mut c_void,
+    context: *mut nczchunk_context,
+) -> c_int {
+    // SAFETY: as above, and found takes what is documented.
+    unsafe {
+        report(context, || {
+            let node = handle(node, "node is NULL")?;
+            tell_left_out(handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.of.left_out(), found, user)
+        })
+    }
+}
+
+const NOT_PASSED: &str = "the node must be one that the library passed";
 
 /// Calls `found` for each node that `each` finds.
 ///
@@ -198,7 +219,7 @@ unsafe fn tell(
 ) -> Result<()> {
     each(&mut |node| {
         let told = CNode::new(&node)?;
-        let node = told.node(&node);
+        let node = told.node();
         // SAFETY: the caller's promise; what the node points to is alive.
         match unsafe { found(user, &raw const node) } {
             NOERR => Ok(()),
@@ -208,7 +229,8 @@ unsafe fn tell(
 }
 
 /// A node as C knows it: what its structure points to.
-struct CNode {
+struct CNode<'n> {
+    of: &'n Node,
     name: CString,
     message: CString,
     attributes_message: CString,
@@ -222,9 +244,10 @@ struct CNode {
     attributes: Vec<CAttribute>,
 }
 
-impl CNode {
-    fn new(node: &Node) -> Result<Self> {
+impl<'n> CNode<'n> {
+    fn new(node: &'n Node) -> Result<Self> {
         let mut told = CNode {
+            of: node,
             name: c_text(node.name())?,
             message: node.error().map_or_else(|| c_text(""), c_text)?,
             attributes_message: node.attributes_error().map_or_else(|| c_text(""), c_text)?,
@@ -251,7 +274,8 @@ impl CNode {
     }
 
     /// The structure, with pointers to data here and in the node.
-    fn node(&self, node: &Node) -> nczchunk_node {
+    fn node(&self) -> nczchunk_node {
+        let node = self.of;
         nczchunk_node {
             struct_size: size_of::<nczchunk_node>(),
             name: self.name.as_ptr(),
@@ -268,7 +292,7 @@ impl CNode {
             is_unlimited: self.is_unlimited.as_ptr(),
             num_attributes: self.attributes.len(),
             attributes_json: self.attributes_json.as_ptr(),
-            attributes: (&raw const self.attributes).cast(),
+            attributes: (&raw const *self).cast(),
             attributes_status: node.attributes_error().map_or(0, |error| error.status() as isize),
             attributes_message: self.attributes_message.as_ptr(),
             format: self.format.as_ptr(),

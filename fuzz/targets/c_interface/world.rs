@@ -802,9 +802,9 @@ impl World {
                 c_int::from(*user.cast::<u8>() > 250)
             }
         }
-        unsafe extern "C" fn codec(user: *mut c_void, name: *const c_char, configuration: *const c_char) -> c_int {
+        unsafe extern "C" fn texts(user: *mut c_void, first: *const c_char, second: *const c_char) -> c_int {
             unsafe {
-                let _ = (CStr::from_ptr(name).to_bytes(), CStr::from_ptr(configuration).to_bytes());
+                let _ = (CStr::from_ptr(first).to_bytes(), CStr::from_ptr(second).to_bytes());
                 c_int::from(*user.cast::<u8>() > 250)
             }
         }
@@ -826,8 +826,9 @@ impl World {
                     }
                 }
                 1 => {
-                    let found = (!input.bool()).then_some(codec as _);
+                    let found = (!input.bool()).then_some(texts as _);
                     check(nczchunk_array_codecs(array, found, self.byte(input).cast(), context));
+                    check(nczchunk_array_left_out(array, found, self.byte(input).cast(), context));
                     check(nczchunk_array_check_attributes(array, context));
                     let status = if input.bool() {
                         nczchunk_array_attribute(array, name(input), &raw mut attribute, context)
@@ -963,6 +964,10 @@ impl World {
     }
 
     fn list(&mut self, input: &mut Input<'_>) {
+        unsafe extern "C" fn reason(user: *mut c_void, name: *const c_char, reason: *const c_char) -> c_int {
+            unsafe { _ = (CStr::from_ptr(name).to_bytes(), CStr::from_ptr(reason).to_bytes()) };
+            if user.is_null() { 0 } else { 9 }
+        }
         unsafe extern "C" fn found(user: *mut c_void, node: *const nczchunk_node) -> c_int {
             unsafe {
                 let node = &*node;
@@ -973,6 +978,7 @@ impl World {
                     let status = nczchunk_node_attribute_at(node, i, &raw mut attribute, ptr::null_mut());
                     assert_eq!(check(status) == 0, i < node.num_attributes);
                 }
+                check(nczchunk_node_left_out(node, Some(reason), user, ptr::null_mut()));
             }
             if user.is_null() { 0 } else { 9 }
         }

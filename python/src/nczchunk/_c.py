@@ -300,6 +300,7 @@ FOUND = CFUNCTYPE(c_int, c_void_p, POINTER(Node))
 LOCATED = CFUNCTYPE(c_int, c_void_p, POINTER(Located))
 DIMENSION = CFUNCTYPE(c_int, c_void_p, POINTER(Dimension))
 CODEC = CFUNCTYPE(c_int, c_void_p, c_char_p, c_char_p)
+LEFT_OUT = CFUNCTYPE(c_int, c_void_p, c_char_p, c_char_p)
 
 _POINTER, _SIZES, _STRIDES = c_void_p, POINTER(c_size_t), POINTER(c_ssize_t)
 _FUNCTIONS = [
@@ -316,6 +317,7 @@ _FUNCTIONS = [
     ("array_create_in", c_int, [_POINTER, c_char_p, POINTER(Description), POINTER(_POINTER), _POINTER]),
     ("array_dimname", c_char_p, [_POINTER, c_size_t]),
     ("array_format", c_char_p, [_POINTER]),
+    ("array_left_out", c_int, [_POINTER, LEFT_OUT, _POINTER, _POINTER]),
     ("array_locate", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, LOCATED, _POINTER, _POINTER]),
     ("array_read_cost", c_int, [_POINTER, _SIZES, _SIZES, _STRIDES, POINTER(ReadCost), _POINTER]),
     ("array_num_attributes", c_size_t, [_POINTER]),
@@ -362,6 +364,7 @@ _FUNCTIONS = [
     ("list_in", c_int, [_POINTER, c_char_p, c_int, FOUND, _POINTER, _POINTER]),
     ("list_node", c_int, [_POINTER, c_char_p, FOUND, _POINTER, _POINTER]),
     ("node_attribute_at", c_int, [POINTER(Node), c_size_t, POINTER(Attribute), _POINTER]),
+    ("node_left_out", c_int, [POINTER(Node), LEFT_OUT, _POINTER, _POINTER]),
     ("rechunk", c_int, [_POINTER, c_char_p, c_char_p, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
     ("rechunk_in", c_int, [_POINTER, _POINTER, c_char_p, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),
     ("rechunk_plan", c_int, [_POINTER, POINTER(RechunkOptions), POINTER(RechunkReport), _POINTER]),

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _c, limits, listing, locks
 from ._c import c
-from .attributes import Attributes
+from .attributes import Attributes, left_out
 from .cache import Cache
 from .errors import Error, NotFound, NotPermitted
 from .fancy import BlockIndex, OrthogonalIndex, VectorizedIndex, advanced, written
@@ -275,6 +275,20 @@ class Array:
     def attrs(self) -> Attributes:
         """The attributes, as a mapping that can be changed."""
         return Attributes(self)
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """What is stored with the array and a copy does not have: the names of attributes that are missing, or of which
+        a part is missing, with the reasons. "" stands for the type of the elements. Only HDF5 files have such things:
+        attributes of types that netCDF lacks, the names of an enumeration's values, the members of structures.
+
+        >>> array.left_out
+        {}
+        """
+        def call(callback, thread):
+            self._handle.share(lambda pointer: _c.call(c.array_left_out, pointer, callback, None), thread)
+
+        return left_out(call)
 
     def __len__(self) -> int:
         if not self.shape:

@@ -64,6 +64,11 @@ def collect(text, num, get, is_netcdf):
             for name, value in told(num, get).items()}
 
 
+def left_out(call):
+    """The reasons that call(callback, thread) has the library tell, by the name of the attribute."""
+    return dict(_c.collect(_c.LEFT_OUT, lambda *told: tuple(one.decode(errors="replace") for one in told), call))
+
+
 def as_json(what, value):
     """The JSON text of a value. What is numpy's in it becomes Python's."""
     def plain(one):

@@ -145,6 +145,11 @@ class Group(Mapping[str, "Array | Group"]):
         """The attributes, as a mapping that can be changed."""
         return _GroupAttributes(self)
 
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The attributes that a copy of the group does not have, with the reasons: see Array.left_out."""
+        return self._node().left_out
+
     def create_group(self, name: str, *, attrs: Mapping[str, Any] | None = None) -> Group:
         """Creates a group in this one, in the same format."""
         self._check_writable()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _c, limits
 from ._c import FOUND, c
-from .attributes import collect
+from .attributes import collect, left_out
 from .storage import same_as_path
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class Node(NamedTuple):
     unlimited: which dimensions the metadata mark as unlimited.
     problem: why it cannot be opened, if that is known; else None.
     format: as Array.format has it; empty if it cannot be opened.
+    left_out: as Array.left_out has it; also of a group.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Node(NamedTuple):
     attrs: dict[str, Any]
     problem: str | None
     format: str
+    left_out: dict[str, str]
 
 
 def list_nodes(path: Path, group: str = "", *, recursive: bool = True,
@@ -96,10 +98,11 @@ def _node(pointer):
                     lambda i, one: _c.call(c.node_attribute_at, pointer, i, one), node.format == b"netCDF classic")
     problem = node.message.decode(errors="replace") if node.status else None
     format = node.format.decode()
+    lost = left_out(lambda callback, _: _c.call(c.node_left_out, pointer, callback, None))
     if node.is_group or node.status:
-        return Node(name, bool(node.is_group), None, None, None, None, None, None, attrs, problem, format)
+        return Node(name, bool(node.is_group), None, None, None, None, None, None, attrs, problem, format, lost)
     shards = tuple(node.shard_shape[d] for d in rank) if node.shard_shape else None
     return Node(name, False, node.type_name.decode(), tuple(node.shape[d] for d in rank),
                 tuple(node.chunk_shape[d] for d in rank), shards,
                 tuple(node.dimension_names[d].decode(errors="replace") for d in rank),
-                tuple(bool(node.is_unlimited[d]) for d in rank), attrs, None, format)
+                tuple(bool(node.is_unlimited[d]) for d in rank), attrs, None, format, lost)
