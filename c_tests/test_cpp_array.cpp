@@ -670,7 +670,6 @@ void listing()
     }
 }
 
-/// Which bytes of which object a chunk is, all at once or one after another.
 /// What an HDF5 file has and a copy of it does not: see test_netcdf.c.
 void what_a_copy_does_not_have(const std::string &data)
 {
@@ -695,6 +694,7 @@ void what_a_copy_does_not_have(const std::string &data)
     CHECK(of_array.size() == 2 && of_array[0].first == "colour" && of_array[1].first == "reference");
 }
 
+/// Which bytes of which object a chunk is, all at once or one after another.
 void where_chunks_are()
 {
     const Array array = Array::open(coads);

@@ -747,7 +747,8 @@ int nczchunk_context_set_progress(nczchunk_context *context,
  *
  * - the store's callbacks allow it (see concurrent),
  * - the variable has no copier,
- * - there are several chunks, and elements that are read do not share memory,
+ * - there are several chunks, or 4 MiB are read of one that is uncompressed in a file,
+ * - elements that are read do not share memory,
  * - there is enough work: about 0.1 ms for each thread. For a store without codecs that lends chunks, and whose
  *   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks.
  *

@@ -50,9 +50,9 @@ NOTES = """\
 - *zstd*: libzstd alone takes most of the time, as the last column says, and the others call it as well. Of the rest of
   *everything* two thirds go into copying the elements to where they belong, half of that for memory itself.
 - *no filter, everything*: to copy from the page cache is all there is to do, and netCDF-C does that as well.
-- *no filter, a series*: nczchunk reads what lies less than 16 KiB apart at once, here 313 KB of each chunk instead of
-  30 times 4 bytes. That is level with libhdf5 or slower while the file is in memory (0.8 to 1.2 times its time), and
-  faster where it is not: 11 ms and 42 ms from the disk, the least of twelve each.
+- *no filter, a series*: each of 3000 elements takes a system call while the file is in memory, by nczchunk as by
+  libhdf5, and calls are nearly all of the time. Of a file that is not in memory, nczchunk reads what lies less than
+  16 KiB apart at once, here 313 KB of each chunk: 11 ms from the disk, libhdf5 42 ms, the least of twelve each.
 - *two threads* take 0.48 to 0.66 of the time of one with a filter. hidefix uses both cores, too, and keeps its threads
   from read to read: it is level with them. To start a thread is not worth it for a map without a filter, which takes
   0.04 ms.

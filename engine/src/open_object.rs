@@ -119,6 +119,20 @@ impl OpenObject<'_> {
         }
     }
 
+    /// Fills an empty buffer with the bytes from `offset` on, if they are in memory, such as a file's in the page
+    /// cache; `false` if they are not all there, or if the system does not tell: then they may have to be waited for.
+    pub(crate) fn fill_at_once(&self, offset: u64, buffer: &mut Buffer<'_>) -> bool {
+        let begin = self.begin.saturating_add(offset);
+        if self.end.saturating_sub(begin) < buffer.capacity() as u64 {
+            return false;
+        }
+        match &self.bytes {
+            Bytes::Borrowed(file) => read_cached(file, begin, buffer),
+            Bytes::Owned(file) => read_cached(file, begin, buffer),
+            Bytes::Memory(_) => self.read(offset, buffer).is_ok() && buffer.filled().len() == buffer.capacity(),
+        }
+    }
+
     /// Fills an empty buffer with the bytes from `offset` on; `false`, and the buffer is empty, if they are not all
     /// there.
     ///
@@ -243,6 +257,36 @@ pub fn read_at(file: &File, offset: u64, wanted: usize, buffer: &mut Buffer<'_>)
     // SAFETY: the system has written so many bytes.
     unsafe { buffer.set_filled(filled) };
     Ok(())
+}
+
+/// Fills an empty buffer from the page cache; `false` if not all of the bytes are there.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn read_cached(file: &File, offset: u64, buffer: &mut Buffer<'_>) -> bool {
+    use std::os::fd::AsRawFd;
+
+    /// Of the C library's names, which not all of them have.
+    const RWF_NOWAIT: libc::c_long = 8;
+
+    let room = buffer.capacity();
+    let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: room };
+    let Ok(offset) = i64::try_from(offset) else { return false };
+    // Of a machine with 64 bits the system takes the first word, and otherwise the lower half and the upper one.
+    let [low, high] = [offset, offset >> 32].map(|half| half as libc::c_long);
+    let number = libc::SYS_preadv2;
+    // SAFETY: the descriptor is open, the list has one part, and that has room for as many bytes as it says.
+    let read = unsafe { libc::syscall(number, file.as_raw_fd(), &raw const part, 1, low, high, RWF_NOWAIT) };
+    if usize::try_from(read) != Ok(room) {
+        return false;
+    }
+    // SAFETY: the system has written all of them.
+    unsafe { buffer.set_filled(room) };
+    true
+}
+
+/// The system is not asked.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn read_cached(_: &File, _: u64, _: &mut Buffer<'_>) -> bool {
+    false
 }
 
 /// Reads `wanted` bytes, for which there is room, or fewer at the end of the file.

@@ -113,12 +113,14 @@ impl<'a> Transfer<'a> {
         }
         let cache = self.store.cache().filter(|_| self.options.uses_cache);
         let turn = cache.map(|cache| cache.begin());
-        self.run(done, |_| {
+        let may_share = self.may_share();
+        self.run(done, |threads| {
             // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one
             // worker.
             #[allow(unsafe_code)]
             let mut out = unsafe { out.alias() };
-            let mut reading = Reading::new(self.plan.variable(), self.store, turn);
+            let threads = if may_share { threads } else { 1 };
+            let mut reading = Reading::new(self.plan.variable(), self.store, turn).by_threads(threads);
             move |piece: &Piece<'_>| reading.piece(piece, &mut out)
         })
     }
@@ -242,13 +244,15 @@ impl<'a> Transfer<'a> {
 
     /// How many threads may work, this one included.
     fn max_workers(&self) -> usize {
-        let access = self.plan.access();
-        let may_share = self.options.threads > 1
-            && self.chunks.len() > 1
+        if self.chunks.len() > 1 && self.may_share() { self.options.threads().min(self.chunks.len()) } else { 1 }
+    }
+
+    /// Whether several threads may do this.
+    fn may_share(&self) -> bool {
+        self.options.threads > 1
             && self.store.is_concurrent()
             && self.plan.variable().copier().is_none()
-            && (access == Access::Write || self.plan.is_disjoint());
-        if may_share { self.options.threads().min(self.chunks.len()) } else { 1 }
+            && (self.plan.access() == Access::Write || self.plan.is_disjoint())
     }
 
     /// Does the pieces of all chunks: by `begin` each thread gets what it does for a piece, for which it may use so

@@ -118,6 +118,8 @@ struct State<'j, 'a> {
     job: &'j Job<'a>,
     plan: &'a Plan<'a>,
     store: &'a ChunkStore<'a>,
+    /// Whether requests take long.
+    has_latency: bool,
     /// Below what distance two ranges of a chunk are read as one; `None` if whole chunks are read.
     gap: Option<usize>,
     /// It is dropped before the slots, whose memory its requests use.
@@ -178,6 +180,7 @@ impl<'j, 'a> State<'j, 'a> {
             job,
             plan,
             store,
+            has_latency,
             gap,
             flight,
             versions: reader.versions(),
@@ -431,6 +434,11 @@ impl<'j, 'a> State<'j, 'a> {
                 return Ok(false);
             }
             self.reading.verify_stored(&piece)?;
+            if let (false, Some(gap)) = (self.has_latency, self.gap) {
+                if self.reading.at_once(&piece, self.job.reader, gap, &mut out)? {
+                    return Ok(false);
+                }
+            }
         }
         let (needed, chunk_bytes) = (piece.needed(), piece.chunk_bytes);
         let (begin, size) = match self.gap {

@@ -4,8 +4,10 @@
 use std::ops::Range;
 
 use super::piece::{self, Mover, Piece};
+use super::queue::Queue;
 use super::ranges::Ranges;
 use super::single::Single;
+use super::team;
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::cache::{Found, Turn};
@@ -29,6 +31,17 @@ const MOST_TIMES: usize = 256;
 
 /// Of a chunk that is read in ranges, as many bytes at a time as long as what is needed follows closely.
 const READ_AT_ONCE: usize = 1 << 20;
+
+/// To copy so many bytes from the system's page cache takes longer than another call for those behind them.
+pub(super) const SKIPPED: usize = 8 << 10;
+
+/// Of parts that are read without waiting, the system is asked at every so many whether they are in the page cache: to
+/// be told costs more than to read.
+const ASKED: usize = 16;
+
+/// How many bytes of a file there are for each thread at least that reads them: it takes a few times as long as to
+/// spawn one.
+const BYTES_PER_THREAD: usize = if cfg!(miri) { 64 } else { 2 << 20 };
 
 /// A chunk without codecs that is read in ranges.
 struct OpenedChunk<'c> {
@@ -57,6 +70,11 @@ impl<'c> OpenedChunk<'c> {
             store::check_part(filler, 0..chunk_bytes, chunk_bytes, (len, len.min(chunk_bytes)))?;
         }
         Ok(Some(OpenedChunk { filler, request, chunk_bytes, opening, is_constant }))
+    }
+
+    /// Reads the bytes from there on, if they are in memory; `false` if they are not, or if that is not known.
+    fn fill_at_once(&self, begin: usize, buffer: &mut Buffer<'_>) -> bool {
+        matches!(&self.opening, Opening::Object(object) if object.fill_at_once(begin as u64, buffer))
     }
 
     /// Reads the bytes from there on; `false` if the chunk is absent.
@@ -107,13 +125,21 @@ pub(super) struct Reading<'a> {
     transfer: Option<Turn>,
     /// The same of the request that brought what is read next.
     turn: Option<Turn>,
+    /// How many threads may read a piece.
+    threads: usize,
 }
 
 impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, turn: Option<Turn>) -> Self {
         let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
-        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn }
+        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads: 1 }
+    }
+
+    /// Has each piece read by up to so many threads.
+    #[inline]
+    pub(super) fn by_threads(self, threads: usize) -> Self {
+        Reading { threads, ..self }
     }
 
     /// Reads a piece.
@@ -162,12 +188,16 @@ impl<'a> Reading<'a> {
     #[inline(never)]
     fn fetch(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
         match self.store.ranged() {
-            Some((filler, gap)) if self.mover.whole_chunk(piece).is_none() || self.part(piece, filler).is_some() => {
-                return self.in_ranges(piece, filler, gap, out);
-            }
-            _ => {}
+            Some((filler, gap)) if self.is_divided(piece, filler) => self.in_ranges(piece, filler, gap, out),
+            _ => self.through_buffer(piece, None, out),
         }
-        self.through_buffer(piece, None, out)
+    }
+
+    /// Whether a chunk is better not read as a whole.
+    fn is_divided(&self, piece: &Piece<'_>, filler: &dyn ChunkReader) -> bool {
+        self.mover.whole_chunk(piece).is_none()
+            || self.part(piece, filler).is_some()
+            || self.threads.min(piece.chunk_bytes / BYTES_PER_THREAD) > 1
     }
 
     /// Decodes a stored chunk and moves the piece from it.
@@ -271,6 +301,92 @@ impl<'a> Reading<'a> {
         if !piece.lists.is_empty() {
             return self.lists_in_ranges(piece, filler, gap, out);
         }
+        self.store.verify_stored(&self.mover.request(piece))?;
+        if !self.at_once(piece, filler, gap, out)? && !self.shared(piece, filler, gap, out)? {
+            self.ranges(piece, filler, gap, false, out)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a piece of an open file by several threads, if it is large and lands in memory as it is in the file;
+    /// `false` if not, or if that fails: then one thread finds out why.
+    fn shared(
+        &mut self,
+        piece: &Piece<'_>,
+        filler: &dyn ChunkReader,
+        gap: usize,
+        out: &mut Destination<'_>,
+    ) -> Result<bool> {
+        let (size, swap) = (self.variable.element_size(), self.variable.swapped_word());
+        if self.threads.min(piece.chunk_bytes / BYTES_PER_THREAD) < 2 {
+            return Ok(false);
+        }
+        let ranges = Ranges::new(piece.axes, size, gap)?;
+        let threads = self.threads.min(ranges.count() * ranges.len / BYTES_PER_THREAD);
+        if threads < 2 || !ranges.land_whole(size) {
+            return Ok(false);
+        }
+        let Some(chunk) = OpenedChunk::open(filler, self.mover.request(piece), piece.chunk_bytes, true)? else {
+            return Ok(false);
+        };
+        let Opening::Object(file) = &chunk.opening else { return Ok(false) };
+        let part = self.part(piece, filler).unwrap_or(READ_AT_ONCE.max(size) / size * size).min(ranges.len);
+        let parts = ranges.len.div_ceil(part);
+        let queue = Queue::new(0..ranges.count().saturating_mul(parts));
+        let read = |number: usize| -> Result<()> {
+            let (in_chunk, in_memory) = ranges.at(number / parts);
+            let at = number % parts * part;
+            let begin = piece.chunk_offset.wrapping_add_signed(in_chunk) + at;
+            let (offset, len) = (piece.memory_offset.wrapping_add_signed(in_memory) + at, part.min(ranges.len - at));
+            // SAFETY: threads have different parts of ranges, and no two elements of the box share memory.
+            let mut out = unsafe { out.alias() };
+            // SAFETY: what is read lands here in one piece, so all of its bytes are selected ones.
+            let mut buffer = Buffer::new(unsafe { out.piece(offset, len) }.ok_or(ErrorKind::Internal)?);
+            if !file.fill(begin as u64, &mut buffer)? {
+                return Err(ErrorKind::Truncated.into());
+            }
+            if let Some(word) = swap {
+                copy::swap_in_place(buffer.filled_mut(), word);
+            }
+            Ok(())
+        };
+        let work = || {
+            while let Some(numbers) = queue.take(1) {
+                numbers.for_each(|number| read(number).unwrap_or_else(|error| queue.fail(number, error)));
+            }
+        };
+        team::run(threads, &work, work, &|| queue.fail_all(ErrorKind::Internal.into()));
+        Ok(queue.finish(&mut 0).is_ok())
+    }
+
+    /// Reads a piece from the page cache, element by element if it has to be, where what lies between would be read in
+    /// vain; `false` if not all of it is there. Whoever has to wait for a disk had better wait once.
+    pub(super) fn at_once(
+        &mut self,
+        piece: &Piece<'_>,
+        filler: &dyn ChunkReader,
+        gap: usize,
+        out: &mut Destination<'_>,
+    ) -> Result<bool> {
+        let size = self.variable.element_size();
+        let is_sparse = gap > SKIPPED
+            && piece.lists.is_empty()
+            && Ranges::new(piece.axes, size, SKIPPED)?.count() > Ranges::new(piece.axes, size, gap)?.count();
+        if !is_sparse {
+            return Ok(false);
+        }
+        self.ranges(piece, filler, SKIPPED, true, out)
+    }
+
+    /// Reads a piece range by range; `false` if it is to be read at once and is not there.
+    fn ranges(
+        &mut self,
+        piece: &Piece<'_>,
+        filler: &dyn ChunkReader,
+        gap: usize,
+        at_once: bool,
+        out: &mut Destination<'_>,
+    ) -> Result<bool> {
         let (chunk_bytes, size) = (piece.chunk_bytes, self.variable.element_size());
         let swap = self.variable.swapped_word();
         let ranges = Ranges::new(piece.axes, size, gap)?;
@@ -282,11 +398,16 @@ impl<'a> Reading<'a> {
         let store = self.store;
         let workspace = store.workspace_in(&mut self.workspace)?;
         let mover = &self.mover;
-        let request = mover.request(piece);
-        store.verify_stored(&request)?;
         let is_divided = part.is_some() || ranges.count() > 1;
-        let Some(chunk) = OpenedChunk::open(filler, request, chunk_bytes, is_divided)? else {
-            return self.in_ranges(piece, filler, usize::MAX, out);
+        let Some(chunk) = OpenedChunk::open(filler, mover.request(piece), chunk_bytes, is_divided)? else {
+            return if at_once { Ok(false) } else { self.ranges(piece, filler, usize::MAX, false, out) };
+        };
+        // Where some parts of a file are in the page cache, those between them are, too, most likely.
+        let mut number = 0;
+        let mut fill = |begin, buffer: &mut Buffer<'_>| {
+            number += 1;
+            let is_asked = at_once && (number % ASKED == 1 || number == ranges.count());
+            if is_asked { Ok(chunk.fill_at_once(begin, buffer)) } else { chunk.fill(begin, buffer) }
         };
         // A range, or a part of one: so many bytes that begin there in the chunk and in memory.
         let mut read = |begin: usize, offset: usize, len: usize| -> Result<bool> {
@@ -294,14 +415,14 @@ impl<'a> Reading<'a> {
             let room = if lands_whole && !streams { unsafe { out.piece(offset, len) } } else { None };
             if let Some(room) = room {
                 let mut buffer = Buffer::new(room);
-                let is_there = chunk.fill(begin, &mut buffer)?;
+                let is_there = fill(begin, &mut buffer)?;
                 if let (true, Some(word)) = (is_there, swap) {
                     copy::swap_in_place(buffer.filled_mut(), word);
                 }
                 return Ok(is_there);
             }
             let mut buffer = Buffer::new(workspace.chunk.room(len)?);
-            let is_there = chunk.fill(begin, &mut buffer)?;
+            let is_there = fill(begin, &mut buffer)?;
             if is_there {
                 let bytes = buffer.filled().into();
                 match &copy {
@@ -314,7 +435,7 @@ impl<'a> Reading<'a> {
             }
             Ok(is_there)
         };
-        let is_absent = ranges.for_each(|in_chunk, in_memory| {
+        let ended_early = ranges.for_each(|in_chunk, in_memory| {
             let begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
             let offset = piece.memory_offset.wrapping_add_signed(in_memory);
             let Some(part) = part else { return read(begin, offset, ranges.len) };
@@ -325,8 +446,12 @@ impl<'a> Reading<'a> {
             }
             Ok(true)
         })?;
-        // A chunk that is absent is so as a whole, even if it vanished on the way.
-        if is_absent { self.mover.read_fill_value(piece, out) } else { Ok(()) }
+        let is_absent = ended_early && (!at_once || matches!(chunk.opening, Opening::Absent));
+        if is_absent {
+            // As a whole, even if it vanished on the way.
+            self.mover.read_fill_value(piece, out)?;
+        }
+        Ok(is_absent || !ended_early)
     }
 
     /// The same of lists: what they need of a chunk is divided along the list that steps farthest.

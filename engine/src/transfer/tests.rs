@@ -2,6 +2,7 @@ use std::sync::Mutex;
 
 use std::time::{Duration, Instant};
 
+use super::read::SKIPPED;
 use super::*;
 use crate::buffer::Buffer;
 use crate::copy::{Fence, Volume};
@@ -273,6 +274,111 @@ fn a_chunk_is_opened_once_for_all_its_ranges() {
     assert_eq!(read(file(), [1, 1], [1, 2]), (vec![105, 106], 0, vec![5]));
     assert_eq!(read(None, [1, 1], [2, 2]), (vec![200; 4], 1, vec![]));
     std::fs::remove_file(&path).unwrap();
+}
+
+/// A chunk that is a file, which stays open while its ranges are read.
+#[cfg(not(miri))]
+struct OfFile {
+    file: std::fs::File,
+    gap: usize,
+}
+
+#[cfg(not(miri))]
+impl ChunkReader for OfFile {
+    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+        let offset = request.offset() as u64;
+        crate::open_object::read_at(&self.file, offset, buffer.capacity(), buffer)?;
+        Ok(Filled::Stored((self.file.metadata()?.len() - offset) as usize))
+    }
+
+    fn range_gap(&self) -> Option<usize> {
+        Some(self.gap)
+    }
+
+    fn open(&self, _: &Request<'_>) -> Result<crate::open_object::Opening<'_>> {
+        Ok(crate::open_object::Opening::borrowed(&self.file))
+    }
+
+    fn versions(&self) -> crate::open_object::Versions {
+        crate::open_object::Versions::Told
+    }
+}
+
+/// A new file with these bytes, which has no name.
+#[cfg(not(miri))]
+fn file_of(name: &str, bytes: &[u8]) -> std::fs::File {
+    let path = std::env::temp_dir().join(format!("nczchunk-{name}-{}", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    let file = std::fs::File::open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    file
+}
+
+/// Elements that lie far apart are read from the page cache one by one, though whoever waits for a disk reads what is
+/// between them, too.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn elements_in_the_page_cache_are_read_without_what_is_between_them() {
+    use crate::open_object::Opening;
+
+    const ROW: usize = 12_000;
+    let bytes: Vec<u8> = (0..100 * ROW).map(|i| (i / ROW + i % ROW) as u8).collect();
+    let variable = Variable::new(&[100, ROW], &[100, ROW], 1).unwrap();
+    let read = |len: usize, gap| {
+        let reader = OfFile { file: file_of("far", &bytes[..len]), gap };
+        let Opening::Object(object) = Opening::borrowed(&reader.file) else { unreachable!() };
+        let is_cached = object.fill_at_once(0, &mut Buffer::new(&mut [MaybeUninit::uninit(); 9]));
+        let store = ChunkStore::new(reader).unwrap();
+        let bytes_read = || -> Option<u64> {
+            let counts = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+            counts.lines().next()?.strip_prefix("rchar: ")?.parse().ok()
+        };
+        let before = bytes_read();
+        let found = crate::read::<u8>(&variable, &store, &Hyperslab::new(&[0, 7], &[100, 1]));
+        (found, bytes_read().zip(before).filter(|_| is_cached).map(|(now, before)| now - before))
+    };
+    let expected: Vec<u8> = (7..107).collect();
+    for (gap, most) in [(1 << 14, 1000), (ROW - 1, 1000), (SKIPPED, 1000), (ROW, 1000)] {
+        let (found, bytes_read) = read(bytes.len(), gap);
+        assert_eq!(found.unwrap(), expected, "{gap}");
+        assert!(bytes_read.is_none_or(|bytes_read| bytes_read < most), "{gap}: {bytes_read:?}");
+    }
+    // The last ones are not there.
+    let error = read(50 * ROW, 1 << 14).0.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::StoredLength { .. }), "{error}");
+}
+
+/// What is left to be read of a large chunk in a file is shared by the threads, of which each reads a part.
+#[cfg(not(miri))]
+#[test]
+fn a_large_chunk_of_a_file_is_read_by_threads() {
+    // Rows of 1 MB.
+    let (rows, row) = (7, 1_000_000 / 2);
+    let bytes: Vec<u8> = (0..rows * row).flat_map(|i| (i as u16).wrapping_mul(7).to_be_bytes()).collect();
+    let mut variable = Variable::new(&[rows, row], &[rows, row], 2).unwrap();
+    variable.set_endian(Endian::Big).unwrap();
+    let value = |i: usize, j: usize| ((i * row + j) as u16).wrapping_mul(7);
+    let read = |len: usize, start: [usize; 2], count: [usize; 2], threads| {
+        let reader = OfFile { file: file_of("large", &bytes[..len]), gap: 100 };
+        let store = ChunkStore::new(reader).unwrap();
+        let plan = Plan::new(&variable, &Hyperslab::new(&start, &count), Access::Read).unwrap();
+        let mut out = vec![0; plan.selected_bytes()];
+        let options = Options::default().with_threads(threads);
+        let result = plan.read_chunks(&store, 0..1, &mut out, options);
+        (result.map_err(|error| error.kind()), out)
+    };
+    for (start, count) in [([0, 0], [7, row]), ([2, 0], [5, row]), ([0, 3], [7, row - 50]), ([1, 1000], [6, 400_000])] {
+        let expected: Vec<u16> =
+            (0..count[0] * count[1]).map(|i| value(start[0] + i / count[1], start[1] + i % count[1])).collect();
+        for threads in [1, 2, 3, 100] {
+            let (result, out) = read(bytes.len(), start, count, threads);
+            assert_eq!(result, Ok(()));
+            assert!(out.chunks(2).zip(&expected).all(|(out, expected)| out == expected.to_ne_bytes()), "{start:?}");
+        }
+    }
+    let of_one = read(bytes.len() - 3, [0, 0], [7, row], 1).0;
+    assert!(matches!(of_one, Err(ErrorKind::StoredLength { .. })), "{of_one:?}");
+    assert_eq!(read(bytes.len() - 3, [0, 0], [7, row], 3).0, of_one);
 }
 
 /// A reader in ranges, of which what is swapped is read in parts of 44 bytes.

@@ -22,6 +22,7 @@ from .fancy import BlockIndex, OrthogonalIndex, VectorizedIndex, advanced, writt
 from .handle import Handle
 from .index import Selection
 from .info import Info, of_array
+from .memory import room
 from .storage import kept, same_as_path, shown
 from .types import dtype_of
 
@@ -120,15 +121,6 @@ def check_options(threads, cache, memory_limits):
     if not (cache is None or cache is ... or isinstance(cache, Cache)):
         raise TypeError(f"cache: expected a Cache, None, or ... for the default, found {cache!r}")
     limits.check(memory_limits)
-
-
-def _room(shape, make):
-    """What make returns: an array of this shape, which is to be read into."""
-    try:
-        return make()
-    except ValueError: # numpy does not say of what
-        raise MemoryError(f"the selection has the shape {tuple(shape)}, which is larger than numpy can hold: select "
-                          "less of the array at a time") from None
 
 
 class Array:
@@ -303,7 +295,7 @@ class Array:
         if self.dtype == object:
             found = self._read_texts(selection)
         else:
-            found = _room(selection.shape, lambda: np.empty(selection.shape, self.dtype))
+            found = room(selection.shape, self.dtype)
             self._transfer(c.read_strided, selection, found)
         return found if selection.axes else found[()]
 
@@ -384,11 +376,6 @@ class Array:
             self._trace(selection)
         _c.transfer(self._handle, self._threads, self._is_long(selection, memory.nbytes), lambda pointer, call: call(
             function, c.array_var(pointer), c.array_store(pointer), *arguments))
-
-    @staticmethod
-    def _room(shape, dtype):
-        """An array of this shape, which is to be read into."""
-        return _room(shape, lambda: np.empty(shape, dtype))
 
     def _call(self, function, arguments, num_bytes, num_chunks):
         """Has a function of C transfer so many bytes, from or to so many chunks at most."""

@@ -15,6 +15,7 @@ import numpy as np
 from . import _c
 from ._c import c
 from .index import without_ellipsis
+from .memory import room
 
 
 class OrthogonalIndex:
@@ -94,7 +95,7 @@ class _Chosen:
 
     def read(self):
         is_text = self._array.dtype == object
-        found = self._array._room(self._shape, np.dtype(np.uintp) if is_text else self._array.dtype)
+        found = room(self._shape, np.dtype(np.uintp) if is_text else self._array.dtype)
         if is_text:
             found[...] = 0
             try:
