@@ -863,6 +863,10 @@ impl Flight for ChunkFlight<'_, '_> {
         self.landed.as_ref().map_or(&[], Landed::bytes)
     }
 
+    fn take_bytes(&mut self) -> Option<Scratch> {
+        self.landed.as_mut().and_then(Landed::take_bytes)
+    }
+
     unsafe fn cancel(&mut self, request: *mut RawRequest) {
         let is_it = |asked: &Pending| std::ptr::eq(asked.request, request);
         let waiting = self.waiting.iter_mut().find_map(|waiting| waiting.take_if(|asked| is_it(asked)));

@@ -164,6 +164,8 @@ pub(super) struct Landed {
     pub chunks: Chunks,
     /// How many bytes of the memory have been written.
     filled: usize,
+    /// Whether there is one chunk.
+    is_single: bool,
     /// Which bytes are those of the chunk that was given back last.
     current: std::ops::Range<usize>,
     object: ObjectState,
@@ -173,7 +175,8 @@ impl Landed {
     /// # Safety
     /// So many bytes of the chunks' memory have been written, and nobody writes to it any more.
     pub(super) unsafe fn new(chunks: Chunks, filled: usize, object: ObjectState) -> Self {
-        Landed { chunks, filled, current: 0..0, object }
+        let is_single = chunks.parts.len() == 1;
+        Landed { chunks, filled, is_single, current: 0..0, object }
     }
 
     /// The next chunk.
@@ -185,6 +188,12 @@ impl Landed {
         self.current = begin..end;
         let of_object = || usize::try_from(self.object.0.saturating_sub(range.begin)).unwrap_or(usize::MAX);
         Some((request, Ok(Filled::Stored(range.stored.unwrap_or_else(of_object)))))
+    }
+
+    /// The memory of the chunk that was given back last, if it is there alone.
+    pub(super) fn take_bytes(&mut self) -> Option<Scratch> {
+        let is_alone = self.is_single && self.current.start == 0;
+        is_alone.then(|| std::mem::replace(&mut self.chunks.memory, Scratch::EMPTY))
     }
 
     /// The version of the object.

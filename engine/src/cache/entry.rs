@@ -1,4 +1,4 @@
-//! A decoded chunk, or a part of one, in memory that does not change any more.
+//! A decoded chunk, or a part of one, or what is stored of it, in memory that does not change any more.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -26,6 +26,13 @@ pub struct Block {
     filled: usize,
     /// Which of the chunk's bytes are there.
     valid: Range<usize>,
+    /// Whether none are there, but what is stored of the chunk.
+    is_stored: bool,
+}
+
+/// Whether so many bytes are at most a quarter more than a chunk has, which is what the cache counts.
+pub(super) fn suits(bytes: usize, chunk_bytes: usize) -> bool {
+    bytes.saturating_sub(chunk_bytes) <= chunk_bytes / 4
 }
 
 impl Memory {
@@ -37,7 +44,7 @@ impl Memory {
             Memory::Own(scratch) => scratch.capacity(),
             Memory::Place(place) => place.len(),
         };
-        len.saturating_sub(chunk_bytes) <= chunk_bytes / 4
+        suits(len, chunk_bytes)
     }
 
     /// The first `len` bytes. If there are fewer, it becomes memory of its own, and what it held is lost.
@@ -68,12 +75,20 @@ impl Memory {
 impl Block {
     /// Memory that may have been used for another chunk before.
     pub(super) fn new(memory: Memory) -> Self {
-        Block { memory, filled: 0, valid: 0..0 }
+        Block { memory, filled: 0, valid: 0..0, is_stored: false }
     }
 
     /// The memory, to be filled from its beginning.
     pub(super) fn room(&mut self, len: usize) -> Result<&mut [MaybeUninit<u8>], Failed> {
         self.memory.room(len)
+    }
+
+    /// The block of so many bytes that are stored of a chunk.
+    ///
+    /// # Safety
+    /// The first `len` bytes of the memory have been written.
+    pub(super) unsafe fn keep_stored(memory: Scratch, len: usize) -> Result<Entry, Failed> {
+        Ok(Entry(Shared::new(Block { memory: Memory::Own(memory), filled: len, valid: 0..0, is_stored: true })?))
     }
 
     /// The block as it will be kept.
@@ -91,6 +106,11 @@ impl Entry {
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: by its promise the caller of `keep` had written so many bytes, and since then nobody writes.
         unsafe { self.0.memory.filled(self.0.filled) }
+    }
+
+    /// Whether the [bytes](Self::bytes) are what is stored of the chunk, which is to be decoded.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.0.is_stored
     }
 
     /// Whether these bytes are there.

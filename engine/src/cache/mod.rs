@@ -15,9 +15,10 @@
 //! time. So is any chunk whose request takes longer than decoding it, so that it is requested once. Of a chunk that
 //! need not be decoded nothing is kept the first time: to copy it would take longer than to use it.
 //!
-//! A cache that [waits](Cache::from_second_use) keeps nothing of any chunk the first time, unless its request takes
-//! longer than decoding it, or the next chunks are decoded to their end at once: new memory for a chunk that is used
-//! once takes up to a third of the time that decoding it takes.
+//! A cache that [waits](Cache::from_second_use) keeps nothing of any chunk the first time, unless the next chunks are
+//! decoded to their end at once: new memory for a chunk that is used once takes up to a third of the time that decoding
+//! it takes. Of a chunk whose request takes longer than decoding it, it keeps what is stored, in the memory in which
+//! that has come, and decodes it the second time.
 //!
 //! ```text
 //!   slab.rs     memory for several chunks
@@ -39,6 +40,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use entry::Entry;
 pub use fetching::Fetching;
 
+use crate::alloc::Scratch;
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
 use crate::shared::Shared;
@@ -91,8 +93,8 @@ impl Cache {
     }
 
     /// The same for chunks that may be used once: it keeps a chunk from its second use on. Then it keeps the chunks
-    /// that are used next at once, as [`new`](Self::new) does, until it drops one that was used once. A chunk whose
-    /// request takes longer than decoding it is kept at once, too.
+    /// that are used next at once, as [`new`](Self::new) does, until it drops one that was used once. What is stored
+    /// of a chunk is kept at once if its request takes longer than decoding it.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -161,6 +163,8 @@ pub enum Found<'c> {
 pub struct Loading<'c> {
     part: &'c Part,
     key: Key,
+    /// The bytes of the whole chunk, decoded, with which it is counted.
+    size: usize,
     block: Option<Block>,
     /// Whether the table has been told what became of it. What is being fetched under this name is another's then.
     is_over: bool,
@@ -272,11 +276,14 @@ impl Part {
             }
         };
         let block = Some(Block::new(memory));
-        Ok(Found::Load { loading: Loading { part: self, key, block, is_over: false, _fetching: Fetching::new() }, all })
+        Ok(Found::Load {
+            loading: Loading { part: self, key, size, block, is_over: false, _fetching: Fetching::new() },
+            all,
+        })
     }
 
-    /// Bytes of a chunk, which has `size` bytes in all, if they are there. Nobody is waited for, so one who fetches
-    /// many chunks at a time may ask.
+    /// Bytes of a chunk, which has `size` bytes in all, if they are there, or [what is stored](Entry::is_stored) of it.
+    /// Nobody is waited for, so one who fetches many chunks at a time may ask.
     pub fn ready(&self, chunk: &[isize], needed: &Range<usize>, size: usize, turn: Turn) -> Result<Option<Entry>> {
         let inner = &*self.cache.0;
         let key = self.key(chunk)?;
@@ -285,6 +292,7 @@ impl Part {
         let slot = table.slot(number);
         let entry = match &slot.state {
             State::Ready(entry) if slot.size == size && entry.has(needed) => entry.clone(),
+            State::Ready(entry) if slot.size == size && entry.is_stored() => return Ok(Some(entry.clone())),
             _ => return Ok(None),
         };
         table.reuse(number, turn.transfer);
@@ -298,19 +306,10 @@ impl Part {
         Ok(self.cache.0.table.lock().is_some_and(|table| table.find(&key).is_some()))
     }
 
-    /// Keeps a whole chunk that has been read, if there is room.
-    pub(crate) fn keep(&self, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
-        if let Found::Load { mut loading, .. } =
-            self.find(chunk, &(0..bytes.len()), bytes.len(), true, || Ok(true), turn)?
-        {
-            let room = loading.room(bytes.len())?;
-            for (to, from) in room.iter_mut().zip(bytes) {
-                to.write(*from);
-            }
-            // SAFETY: so many bytes have just been written.
-            unsafe { loading.finish(bytes.len(), 0..bytes.len()) }?;
-        }
-        Ok(())
+    /// A whole chunk of so many bytes that has been read, to be kept; `None` if there is no room.
+    pub(crate) fn keep(&self, chunk: &[isize], bytes: usize, turn: Turn) -> Result<Option<Loading<'_>>> {
+        let found = self.find(chunk, &(0..bytes), bytes, true, || Ok(true), turn)?;
+        Ok(if let Found::Load { loading, .. } = found { Some(loading) } else { None })
     }
 
     /// A write of chunks, none so far.
@@ -364,11 +363,31 @@ impl Loading<'_> {
         Ok(block.room(size)?)
     }
 
+    /// Whether so many bytes are at most a quarter more than what the chunk is counted with.
+    pub(crate) fn suits(&self, bytes: usize) -> bool {
+        entry::suits(bytes, self.size)
+    }
+
     /// Keeps nothing of the chunk but that it was needed: when it is needed again, all of it is to be fetched and kept.
     pub(crate) fn pass(mut self) -> Result<()> {
         self.block = Some(Block::new(Memory::EMPTY));
         // SAFETY: these are no bytes.
         unsafe { self.finish(0, 0..0) }.map(|_| ())
+    }
+
+    /// Keeps what is stored of the chunk, so many bytes: when it is needed again, it is to be decoded from there.
+    ///
+    /// # Safety
+    /// The first `len` bytes of the memory have been written.
+    pub(crate) unsafe fn pass_stored(self, memory: Scratch, len: usize) -> Result<()> {
+        // SAFETY: the caller's promise is the same.
+        let entry = unsafe { Block::keep_stored(memory, len) }?;
+        self.end(entry).map(|_| ())
+    }
+
+    /// Has the chunk be in this memory.
+    pub(crate) fn take(&mut self, memory: Scratch) {
+        self.block = Some(Block::new(Memory::Own(memory)));
     }
 
     /// Keeps the chunk, of which the `valid` bytes are there.
@@ -379,6 +398,11 @@ impl Loading<'_> {
         let block = self.block.take().ok_or(ErrorKind::Internal)?;
         // SAFETY: the caller's promise is the same.
         let entry = unsafe { block.keep(filled, valid) }?;
+        self.end(entry)
+    }
+
+    /// Has others find it, unless it was written to.
+    fn end(mut self, entry: Entry) -> Result<Entry> {
         let inner = &*self.part.cache.0;
         if let Some(mut table) = inner.table.lock() {
             if let Some(number) = table.find(&self.key) {

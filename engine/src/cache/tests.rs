@@ -26,6 +26,16 @@ fn kept(part: &Part, chunk: isize, size: usize) -> Option<Entry> {
     part.ready(&[chunk], &(0..size), size, part.begin()).unwrap()
 }
 
+/// A whole chunk has been read.
+fn keep(part: &Part, chunk: &[isize], bytes: &[u8], turn: Turn) -> Result<()> {
+    let Some(mut loading) = part.keep(chunk, bytes.len(), turn)? else { return Ok(()) };
+    for (to, from) in loading.room(bytes.len())?.iter_mut().zip(bytes) {
+        to.write(*from);
+    }
+    // SAFETY: so many bytes have just been written.
+    unsafe { loading.finish(bytes.len(), 0..bytes.len()) }.map(|_| ())
+}
+
 /// A chunk is written to.
 fn written(part: &Part, chunk: isize) {
     part.write().add(&[chunk]).unwrap();
@@ -100,7 +110,7 @@ fn memory_is_not_used_again_for_chunks_that_are_much_smaller() {
     let cache = Cache::new(4 * SIZE).unwrap();
     let (large, small) = (cache.part(), cache.part());
     let memory_of = |part: &Part, size: usize| {
-        part.keep(&[1], &vec![3; size], part.begin()).unwrap();
+        keep(part, &[1], &vec![3; size], part.begin()).unwrap();
         let entry = kept(part, 1, size).unwrap();
         written(part, 1);
         match entry.into_memory().unwrap() {
@@ -110,7 +120,7 @@ fn memory_is_not_used_again_for_chunks_that_are_much_smaller() {
     };
     // Each has to make room for itself, and the first finds memory that is a little larger than it has to be.
     for (size, capacity) in [(4 * SIZE - 10, 4 * SIZE), (SIZE, SIZE)] {
-        large.keep(&[0], &[3; 4 * SIZE], large.begin()).unwrap();
+        keep(&large, &[0], &[3; 4 * SIZE], large.begin()).unwrap();
         assert_eq!(memory_of(&small, size), capacity);
     }
 }
@@ -149,7 +159,7 @@ fn what_a_request_brings_is_kept_unless_the_chunk_was_written_to_meanwhile() {
         if is_written {
             written(&part, 5);
         }
-        part.keep(&[5], &[9; SIZE], request).unwrap();
+        keep(&part, &[5], &[9; SIZE], request).unwrap();
         assert_eq!(kept(&part, 5, SIZE).is_none(), is_written);
     }
 }
@@ -163,7 +173,7 @@ fn what_comes_of_an_open_object_is_kept_unless_it_was_written_to_since_the_trans
         if is_written {
             written(&part, 5);
         }
-        part.keep(&[5], &[9; SIZE], part.request(transfer)).unwrap();
+        keep(&part, &[5], &[9; SIZE], part.request(transfer)).unwrap();
         assert_eq!(kept(&part, 5, SIZE).is_none(), is_written);
     }
 }
@@ -175,7 +185,7 @@ fn what_a_request_brings_is_kept_though_other_chunks_were_written_to_meanwhile()
     let is_kept = |other: isize| {
         let request = part.request(part.begin());
         written(&part, other);
-        part.keep(&[5], &[1; SIZE], request).unwrap();
+        keep(&part, &[5], &[1; SIZE], request).unwrap();
         let is_kept = kept(&part, 5, SIZE).is_some();
         written(&part, 5);
         is_kept
@@ -194,12 +204,12 @@ fn nothing_is_kept_of_a_chunk_while_it_is_written_to() {
     assert!(kept(&part, 5, SIZE).is_none());
     let meanwhile = part.request(part.begin());
     for turn in [before, meanwhile, part.begin()] {
-        part.keep(&[5], &[1; SIZE], turn).unwrap();
+        keep(&part, &[5], &[1; SIZE], turn).unwrap();
         assert!(kept(&part, 5, SIZE).is_none());
     }
     drop(write);
     for (turn, is_kept) in [(before, false), (meanwhile, false), (part.begin(), true)] {
-        part.keep(&[5], &[1; SIZE], turn).unwrap();
+        keep(&part, &[5], &[1; SIZE], turn).unwrap();
         assert_eq!(kept(&part, 5, SIZE).is_some(), is_kept);
     }
 }
@@ -266,7 +276,7 @@ fn what_is_ready_is_found_without_waiting_for_what_is_not() {
             && part.ready(&[3], &(0..9), SIZE, turn).unwrap().is_none()
     );
     drop(loading);
-    part.keep(&[3], &[7; SIZE], turn).unwrap();
+    keep(&part, &[3], &[7; SIZE], turn).unwrap();
     assert_eq!(part.ready(&[3], &(0..SIZE), SIZE, turn).unwrap().unwrap().bytes(), [7; SIZE]);
     // What was not there is counted by whoever fetches it.
     assert_eq!((cache.statistics().hits, cache.statistics().misses), (2, 3));
@@ -338,7 +348,7 @@ fn a_place_in_a_slab_is_not_used_for_a_chunk_that_is_larger() {
     assert!((0..32).all(|chunk| use_large_chunk(&small, chunk, 0..10)));
     assert!((0..32).all(|chunk| use_large_chunk(&small, chunk, 10..30)));
     for chunk in 0..8 {
-        large.keep(&[chunk], &vec![chunk as u8 + 100; LARGE], large.begin()).unwrap();
+        keep(&large, &[chunk], &vec![chunk as u8 + 100; LARGE], large.begin()).unwrap();
     }
     for chunk in 0..8 {
         let entry = kept(&large, chunk, LARGE).unwrap();
@@ -392,4 +402,59 @@ fn a_chunk_that_was_passed_is_fetched_to_its_end_the_next_time() {
     assert!(all);
     drop(loading);
     assert_eq!(part.cache.statistics().hits, 0);
+}
+
+/// Memory with these bytes, and room for some more.
+fn memory(bytes: &[u8], room: usize) -> Scratch {
+    let mut memory = Scratch::EMPTY;
+    for (to, from) in memory.room(room).unwrap().iter_mut().zip(bytes) {
+        to.write(*from);
+    }
+    memory
+}
+
+#[test]
+fn what_is_stored_of_a_chunk_is_there_until_it_is_decoded() {
+    let cache = Cache::from_second_use(250).unwrap();
+    let part = cache.part();
+    let load = |turn| match part.find(&[1], &(0..5), 100, true, || Ok(false), turn).unwrap() {
+        Found::Load { loading, all } => (loading, all),
+        Found::Ready(_) | Found::Nothing => panic!(),
+    };
+    let (loading, all) = load(part.begin());
+    assert!(!all && loading.suits(125) && !loading.suits(126));
+    // SAFETY: so many bytes of the memory have been written.
+    unsafe { loading.pass_stored(memory(b"stored", 110), 6) }.unwrap();
+    assert_eq!(cache.statistics().bytes, 100);
+    let ready = |size| part.ready(&[1], &(0..5), size, part.begin()).unwrap();
+    let entry = ready(100).unwrap();
+    assert!(entry.is_stored() && entry.bytes() == b"stored" && !entry.has(&(0..1)));
+    // Not for a variable with chunks of another size.
+    assert!(ready(99).is_none());
+    assert_eq!(cache.statistics().hits, 0);
+    let (mut loading, all) = load(part.begin());
+    assert!(all && ready(100).is_none());
+    loading.take(memory(&[7; 100], 100));
+    // SAFETY: as above.
+    unsafe { loading.finish(100, 0..100) }.unwrap();
+    let decoded = ready(100).unwrap();
+    assert!(!decoded.is_stored() && decoded.bytes() == [7; 100] && entry.bytes() == b"stored");
+    assert_eq!((cache.statistics().hits, cache.statistics().misses, cache.statistics().chunks), (1, 2, 1));
+}
+
+#[test]
+fn what_was_stored_before_a_write_is_not_there_after_it() {
+    let part = Cache::from_second_use(1000).unwrap().part();
+    let request = part.request(part.begin());
+    let pass = |turn| {
+        if let Found::Load { loading, .. } = part.find(&[1], &(0..5), 100, true, || Ok(false), turn).unwrap() {
+            // SAFETY: so many bytes of the memory have been written.
+            unsafe { loading.pass_stored(memory(b"old", 3), 3) }.unwrap();
+        }
+        part.ready(&[1], &(0..5), 100, part.begin()).unwrap().is_some()
+    };
+    assert!(pass(request));
+    written(&part, 1);
+    assert!(!pass(request));
+    assert!(pass(part.request(part.begin())));
 }

@@ -4,6 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::request::Filled;
+use crate::alloc::Scratch;
 use crate::error::{ErrorKind, Result};
 use crate::grid::{Access, Grid};
 use crate::lock::Lock;
@@ -183,6 +184,12 @@ pub trait Flight {
     /// What the request that `wait` gave back last has brought, if the reader has memory of its own.
     fn bytes(&self) -> &[u8] {
         &[]
+    }
+
+    /// The memory of these [bytes](Self::bytes), at whose beginning they are, if nothing else is in it. It is the
+    /// caller's from now on.
+    fn take_bytes(&mut self) -> Option<Scratch> {
+        None
     }
 
     /// Says that a request, which is in flight, is not needed any more. It is still given back by `wait`.

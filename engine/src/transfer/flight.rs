@@ -28,7 +28,7 @@ use super::slot::Slot;
 use super::walk::Walk;
 use super::write::{Before, Writing, begin_write};
 use crate::alloc::Scratch;
-use crate::cache::{Part, Turn};
+use crate::cache::{Loading, Part, Turn};
 use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
@@ -662,13 +662,49 @@ impl<'j, 'a> State<'j, 'a> {
             if stored > size || bytes.len() != stored {
                 return Err(ErrorKind::StoredLength { found: stored, expected: size }.into());
             }
-            self.reading.read_stored(&piece, bytes, &mut out)?;
+            if let Some(loading) = self.reading.read_stored(&piece, bytes, &mut out)? {
+                self.keep(loading, slot_index, stored, true)?;
+            }
         } else {
-            let part = slot.begin..slot.begin + size;
-            check_part(self.job.reader, part, piece.chunk_bytes, (stored, bytes.len()))?;
-            self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)?;
+            let (part, chunk_bytes) = (slot.begin..slot.begin + size, piece.chunk_bytes);
+            check_part(self.job.reader, part, chunk_bytes, (stored, bytes.len()))?;
+            if let Some(loading) = self.reading.read_bytes(&piece, bytes, slot.begin, &mut out)? {
+                self.keep(loading, slot_index, chunk_bytes, false)?;
+            }
         }
         Ok(true)
+    }
+
+    /// Has the store's cache keep the first `len` bytes that a request has brought: a chunk, or what is stored of it.
+    /// The cache gets the memory that they are in, unless that is much larger than the chunk, or others are there, too.
+    fn keep(&mut self, mut loading: Loading<'a>, slot: usize, len: usize, is_stored: bool) -> Result<()> {
+        let own = match self.flight.has_memory() {
+            true => self.flight.take_bytes(),
+            false => Some(std::mem::replace(&mut *self.slots[slot].memory, Scratch::EMPTY)),
+        };
+        // SAFETY: so many bytes were read into the memory.
+        let bytes = own.as_ref().map_or_else(|| self.flight.bytes(), |own| unsafe { own.filled(len) });
+        let bytes = bytes.get(..len).ok_or(ErrorKind::Internal)?;
+        if !loading.suits(len) {
+            return loading.pass();
+        }
+        let memory = match own {
+            Some(own) if loading.suits(own.capacity()) => own,
+            _ => {
+                let mut copy = Scratch::EMPTY;
+                // SAFETY: bytes that are initialised may be read as ones that need not be.
+                let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), len) };
+                copy.room(len)?.copy_from_slice(bytes);
+                copy
+            }
+        };
+        if is_stored {
+            // SAFETY: so many bytes were read into the memory, or have just been copied there.
+            return unsafe { loading.pass_stored(memory, len) };
+        }
+        loading.take(memory);
+        // SAFETY: as above.
+        unsafe { loading.finish(len, 0..len) }.map(|_| ())
     }
 
     /// Notes that a slot takes so many bytes of memory.

@@ -10,7 +10,7 @@ use super::single::Single;
 use super::team;
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::cache::{Found, Turn};
+use crate::cache::{Entry, Found, Loading, Turn};
 use crate::copy::{self, Axis, Destination, Fence, Place, StridedCopy};
 use crate::dims;
 use crate::error::{ErrorKind, Result};
@@ -127,13 +127,15 @@ pub(super) struct Reading<'a> {
     turn: Option<Turn>,
     /// How many threads may read a piece.
     threads: usize,
+    /// For what is stored of a chunk, if the cache is to keep that.
+    as_stored: Option<Loading<'a>>,
 }
 
 impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, turn: Option<Turn>) -> Self {
         let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
-        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads: 1 }
+        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads: 1, as_stored: None }
     }
 
     /// Has each piece read by up to so many threads.
@@ -200,9 +202,16 @@ impl<'a> Reading<'a> {
             || self.threads.min(piece.chunk_bytes / BYTES_PER_THREAD) > 1
     }
 
-    /// Decodes a stored chunk and moves the piece from it.
-    pub(super) fn read_stored(&mut self, piece: &Piece<'_>, stored: &[u8], out: &mut Destination<'_>) -> Result<()> {
-        self.through_buffer(piece, Some(stored), out)
+    /// Decodes a stored chunk and moves the piece from it. The result is for what is stored, if the store's cache is to
+    /// keep it.
+    pub(super) fn read_stored(
+        &mut self,
+        piece: &Piece<'_>,
+        stored: &[u8],
+        out: &mut Destination<'_>,
+    ) -> Result<Option<Loading<'a>>> {
+        self.through_buffer(piece, Some(stored), out)?;
+        Ok(self.as_stored.take())
     }
 
     /// Decodes a chunk, which is fetched unless it is given as it is stored, into a buffer of a chunk's size, and moves
@@ -215,7 +224,8 @@ impl<'a> Reading<'a> {
         if let (Some(cache), Some(turn)) = (store.cache(), self.turn) {
             let mut keep = piece.num_elements() * self.variable.element_size() < chunk_bytes;
             if keep && chunk_bytes > KEPT_AT_ONCE {
-                if let Some(entry) = cache.ready(piece.indices, &piece.needed(), chunk_bytes, turn)? {
+                let ready = cache.ready(piece.indices, &piece.needed(), chunk_bytes, turn)?;
+                if let Some(entry) = ready.filter(|entry| !entry.is_stored()) {
                     return self.mover.read_chunk(piece, entry.bytes(), 0, out);
                 }
                 let stored_len = match stored {
@@ -226,13 +236,15 @@ impl<'a> Reading<'a> {
                 keep = chunk_bytes <= most;
             }
             keep &= store.check_room(chunk_bytes).is_ok();
-            // A request takes longer than decoding the rest.
+            // A request takes longer than decoding the rest, unless what it brings is kept.
+            let keeps_stored = cache.waits() && store.with_latency().is_some() && stored.is_some();
             let to_end = || {
                 let is_soon = !cache.waits() && store.decodes_most(chunk_bytes, &piece.needed())?;
-                Ok(is_soon || store.with_latency().is_some())
+                Ok(is_soon || store.with_latency().is_some() && !keeps_stored)
             };
             match cache.find(piece.indices, &piece.needed(), chunk_bytes, keep, to_end, turn)? {
                 Found::Ready(entry) => return self.mover.read_chunk(piece, entry.bytes(), 0, out),
+                Found::Load { loading, all: false } if keeps_stored => self.as_stored = Some(loading),
                 Found::Load { loading, all: false } if cache.waits() => loading.pass()?,
                 Found::Load { loading: begun, all } => loading = Some((begun, all)),
                 Found::Nothing => {}
@@ -517,31 +529,41 @@ impl<'a> Reading<'a> {
 
     /// Moves a piece from the store's cache; `false` if it is not there.
     pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
-        let (Some(cache), Some(turn)) = (self.store.cache(), self.turn) else { return Ok(false) };
-        let Some(entry) = cache.ready(piece.indices, &piece.needed(), piece.chunk_bytes, turn)? else {
-            return Ok(false);
-        };
-        self.mover.read_chunk(piece, entry.bytes(), 0, out)?;
+        let store = self.store;
+        let (Some(cache), Some(turn)) = (store.cache(), self.turn) else { return Ok(false) };
+        let ready = |turn| cache.ready(piece.indices, &piece.needed(), piece.chunk_bytes, turn);
+        let mut found = ready(turn)?;
+        if found.as_ref().is_some_and(Entry::is_stored) {
+            // From now on a write is noticed that makes it old while it is decoded.
+            let turn = cache.request(turn);
+            (found, self.turn) = (ready(turn)?, Some(turn));
+        }
+        match found {
+            Some(entry) if entry.is_stored() => self.through_buffer(piece, Some(entry.bytes()), out)?,
+            Some(entry) => self.mover.read_chunk(piece, entry.bytes(), 0, out)?,
+            None => return Ok(false),
+        }
         Ok(true)
     }
 
     /// Moves a piece from a chunk that is there and has no codecs: its bytes from `begin` on, as far as the piece needs
-    /// them. A whole chunk of which the piece is a part is kept in the store's cache.
+    /// them. The result is for the chunk, if it is there as a whole and the store's cache is to keep it.
     pub(super) fn read_bytes(
         &mut self,
         piece: &Piece<'_>,
         bytes: &[u8],
         begin: usize,
         out: &mut Destination<'_>,
-    ) -> Result<()> {
+    ) -> Result<Option<Loading<'a>>> {
+        self.mover.read_chunk(piece, bytes, begin, out)?;
         let chunk_bytes = piece.chunk_bytes;
         let is_part = piece.num_elements() * self.variable.element_size() < chunk_bytes;
-        if let (Some(cache), Some(turn), true) = (self.store.cache(), self.turn, is_part && begin == 0) {
-            if let Some(chunk) = bytes.get(..chunk_bytes) {
-                cache.keep(piece.indices, chunk, turn)?;
+        match (self.store.cache(), self.turn) {
+            (Some(cache), Some(turn)) if is_part && begin == 0 && bytes.len() >= chunk_bytes => {
+                cache.keep(piece.indices, chunk_bytes, turn)
             }
+            _ => Ok(None),
         }
-        self.mover.read_chunk(piece, bytes, begin, out)
     }
 
     /// Moves one of several ranges of a piece, which begins there in memory.

@@ -163,7 +163,10 @@ fn nothing_from_a_request_is_stale() {
     let reader = thread::spawn(move || {
         let request = other.request(other.begin());
         let value = from.load(SeqCst);
-        other.keep(&[7], &[value; SIZE], request).unwrap();
+        let Some(mut loading) = other.keep(&[7], SIZE, request).unwrap() else { return };
+        loading.room(SIZE).unwrap().fill(MaybeUninit::new(value));
+        // SAFETY: so many bytes have just been written.
+        unsafe { loading.finish(SIZE, 0..SIZE) }.unwrap();
     });
     write(&part, &stored);
     reader.join().unwrap();

@@ -701,6 +701,56 @@ fn a_chunk_that_is_longer_is_asked_for_again() {
     assert_eq!((read().unwrap(), later.requests_in_flight()), (vec![1, 2, 3, 4, 5], 0));
 }
 
+/// What was stored of chunks is kept by the array's own cache when it comes, and decoded when it is needed again: alone
+/// in the memory of its request, or among others.
+#[cfg(feature = "codecs")]
+#[test]
+fn what_a_request_has_brought_is_kept_as_it_is_stored() {
+    const LEN: usize = 4000;
+    let values = |added: u32| (0..8 * LEN as u32).map(|i| i / 3 + added).collect::<Vec<_>>();
+    for (codecs, shard, decoded) in [
+        (&[("zstd", r#"{"level": 1}"#)][..], LEN, 4),
+        (&[("gzip", "")], 4 * LEN, 4),
+        // What need not be decoded is there at once.
+        (&[], LEN, 0),
+        (&[], 4 * LEN, 0),
+    ] {
+        let mut later = DelayedStorage::new();
+        later.gap = 4 * LEN;
+        let later = Arc::new(later);
+        let (chunk, shard) = ([LEN], [shard]);
+        let description = crate::Description::new(&[8 * LEN], crate::ElementType::UInt).with_chunk_shape(&chunk);
+        let description = if shard == chunk { description } else { description.with_shard_shape(&shard) };
+        let writer = Array::create_in(&storage(&later), "", &description.with_codecs(codecs)).unwrap();
+        writer.write(&Hyperslab::all(), &values(0)).unwrap();
+        let mut array = Array::open_in(&storage(&later), "", Access::Write).unwrap();
+        let cache = crate::Cache::from_second_use(1 << 20).unwrap();
+        array.set_cache(Some(&cache));
+        // Parts of three chunks, one of them twice.
+        let read = |begin: usize, num_bytes: usize, due: &[u32]| {
+            later.reset();
+            for (offset, end) in [(begin, begin + num_bytes), (2 * LEN + begin, 3 * LEN + 10)] {
+                let found = array.read::<u32>(&Hyperslab::new(&[LEN + offset], &[end - offset])).unwrap();
+                assert_eq!(found, due[LEN + offset..LEN + end]);
+            }
+            let found = array.read::<u32>(&Hyperslab::new(&[LEN], &[2])).unwrap();
+            assert_eq!(found, due[LEN..LEN + 2]);
+            (!log(&later).is_empty(), cache.statistics())
+        };
+        let (before, statistics) = read(1, LEN / 2, &values(0));
+        assert!(before);
+        let misses = statistics.misses;
+        let (again, statistics) = read(1, LEN - 1, &values(0));
+        assert!(!again, "{codecs:?} {shard:?}");
+        assert!(statistics.misses <= misses + decoded && statistics.bytes <= 8 * 4 * LEN);
+        let (again, last) = read(5, LEN - 6, &values(0));
+        assert!(!again && last.misses == statistics.misses && last.hits > statistics.hits);
+        // What was written is read anew.
+        array.write(&Hyperslab::all(), &values(7)).unwrap();
+        assert!(read(1, LEN / 2, &values(7)).0 && !read(1, LEN - 1, &values(7)).0);
+    }
+}
+
 /// All objects of the array, as they are stored.
 fn stored(later: &DelayedStorage) -> Vec<Option<Vec<u8>>> {
     let names = (0..4).flat_map(|i| (0..4).map(move |j| format!("c/{i}/{j}")));
