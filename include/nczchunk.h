@@ -1697,7 +1697,7 @@ typedef struct nczchunk_cache_statistics {
      */
     size_t chunks;
     /**
-     * The number of bytes that they take.
+     * The number of bytes that they take, all of them decoded.
      */
     size_t bytes;
     /**
@@ -1709,7 +1709,7 @@ typedef struct nczchunk_cache_statistics {
      */
     uint64_t hits;
     /**
-     * The number of times that a chunk had to be fetched and decoded, in part or as a whole.
+     * The number of times that a chunk had to be decoded, in part or as a whole, most often after it was fetched.
      */
     uint64_t misses;
     /**

@@ -316,8 +316,8 @@ NCZCHUNK_API const char *nczchunk_array_dimname(const nczchunk_array *array, siz
 /**
  * Keeps an array's decoded chunks in a cache of yours instead of its own. Its own cache keeps 64 MiB or one chunk,
  * whichever is more; it keeps a chunk from its second use on, and those that are used after it at once, while yours
- * keeps chunks at their first use. Of a chunk in a storage with requests in flight it keeps what is stored at the
- * first use, so that it is requested once. NULL for cache disables caching of chunks. See
+ * keeps chunks at their first use. Of a chunk in a storage with requests in flight the array's own cache keeps what
+ * is stored at the first use, so that it is requested once. NULL for cache disables caching of chunks. See
  * nczchunk_chunk_store_set_cache. The most recently used shard indices are kept in addition: up to 4 MiB, and at
  * least one.
  *

@@ -31,13 +31,13 @@ pub struct nczchunk_cache_statistics {
     pub struct_size: usize,
     /// The number of chunks in the cache.
     pub chunks: usize,
-    /// The number of bytes that they take.
+    /// The number of bytes that they take, all of them decoded.
     pub bytes: usize,
     /// The largest number of bytes that they may take.
     pub limit: usize,
     /// The number of times that a chunk was found.
     pub hits: u64,
-    /// The number of times that a chunk had to be fetched and decoded, in part or as a whole.
+    /// The number of times that a chunk had to be decoded, in part or as a whole, most often after it was fetched.
     pub misses: u64,
     /// The number of chunks that were dropped to make room.
     pub evictions: u64,

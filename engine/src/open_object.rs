@@ -259,22 +259,32 @@ pub fn read_at(file: &File, offset: u64, wanted: usize, buffer: &mut Buffer<'_>)
     Ok(())
 }
 
-/// Fills an empty buffer from the page cache; `false` if not all of the bytes are there.
-#[cfg(all(target_os = "linux", not(miri)))]
+/// Whether the system tells what of a file is in the page cache. The call has other arguments where pointers of a
+/// processor with 64 bits have 32.
+pub(crate) const TELLS_CACHED: bool =
+    cfg!(all(target_os = "linux", not(all(target_arch = "x86_64", target_pointer_width = "32")), not(miri)));
+
+/// Fills an empty buffer from the page cache; `false` if not all of the bytes are there, or the system does not tell.
+#[cfg(target_os = "linux")]
 fn read_cached(file: &File, offset: u64, buffer: &mut Buffer<'_>) -> bool {
     use std::os::fd::AsRawFd;
 
-    /// Of the C library's names, which not all of them have.
-    const RWF_NOWAIT: libc::c_long = 8;
+    use libc::c_long;
 
+    /// Of the C library's names, which not all of them have.
+    const RWF_NOWAIT: c_long = 8;
+
+    let Ok(offset) = i64::try_from(offset) else { return false };
+    if !TELLS_CACHED {
+        return false;
+    }
     let room = buffer.capacity();
     let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: room };
-    let Ok(offset) = i64::try_from(offset) else { return false };
     // Of a machine with 64 bits the system takes the first word, and otherwise the lower half and the upper one.
-    let [low, high] = [offset, offset >> 32].map(|half| half as libc::c_long);
-    let number = libc::SYS_preadv2;
+    let [low, high] = [offset, offset >> 32].map(|half| half as c_long);
+    let (number, descriptor, parts) = (libc::SYS_preadv2, c_long::from(file.as_raw_fd()), 1 as c_long);
     // SAFETY: the descriptor is open, the list has one part, and that has room for as many bytes as it says.
-    let read = unsafe { libc::syscall(number, file.as_raw_fd(), &raw const part, 1, low, high, RWF_NOWAIT) };
+    let read = unsafe { libc::syscall(number, descriptor, &raw const part, parts, low, high, RWF_NOWAIT) };
     if usize::try_from(read) != Ok(room) {
         return false;
     }
@@ -284,7 +294,7 @@ fn read_cached(file: &File, offset: u64, buffer: &mut Buffer<'_>) -> bool {
 }
 
 /// The system is not asked.
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(not(target_os = "linux"))]
 fn read_cached(_: &File, _: u64, _: &mut Buffer<'_>) -> bool {
     false
 }

@@ -70,13 +70,13 @@ struct Inner {
 pub struct CacheStatistics {
     /// The number of times that a chunk was found.
     pub hits: u64,
-    /// The number of times that a chunk had to be fetched and decoded, in part or as a whole.
+    /// The number of times that a chunk had to be decoded, in part or as a whole, most often after it was fetched.
     pub misses: u64,
     /// The number of chunks that were dropped to make room.
     pub evictions: u64,
     /// The number of chunks in the cache.
     pub chunks: usize,
-    /// The number of bytes that they take.
+    /// The number of bytes that they take, all of them decoded.
     pub bytes: usize,
     /// The largest number of bytes that they may take.
     pub limit: usize,
@@ -292,7 +292,11 @@ impl Part {
         let slot = table.slot(number);
         let entry = match &slot.state {
             State::Ready(entry) if slot.size == size && entry.has(needed) => entry.clone(),
-            State::Ready(entry) if slot.size == size && entry.is_stored() => return Ok(Some(entry.clone())),
+            State::Ready(entry) if slot.size == size && entry.is_stored() => {
+                let entry = entry.clone();
+                table.touch(number);
+                return Ok(Some(entry));
+            }
             _ => return Ok(None),
         };
         table.reuse(number, turn.transfer);

@@ -434,8 +434,10 @@ impl<'j, 'a> State<'j, 'a> {
                 return Ok(false);
             }
             self.reading.verify_stored(&piece)?;
-            if let (false, Some(gap)) = (self.has_latency, self.gap) {
-                if self.reading.at_once(&piece, self.job.reader, gap, &mut out)? {
+            // Other objects are opened once for all of their chunks.
+            let is_constant = !self.has_latency && self.versions == Versions::Constant;
+            if let Some(gap) = self.gap.filter(|_| is_constant) {
+                if self.reading.at_once(&piece, self.job.reader, gap, &mut out) {
                     return Ok(false);
                 }
             }
@@ -685,7 +687,9 @@ impl<'j, 'a> State<'j, 'a> {
         // SAFETY: so many bytes were read into the memory.
         let bytes = own.as_ref().map_or_else(|| self.flight.bytes(), |own| unsafe { own.filled(len) });
         let bytes = bytes.get(..len).ok_or(ErrorKind::Internal)?;
-        if !loading.suits(len) {
+        // Which codecs were skipped is not asked once more without a request.
+        let is_whole = !is_stored || self.job.reader.skipped_codecs(self.slots[slot].indices())? == 0;
+        if !is_whole || !loading.suits(len) {
             return loading.pass();
         }
         let memory = match own {

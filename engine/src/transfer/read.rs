@@ -15,7 +15,7 @@ use crate::copy::{self, Axis, Destination, Fence, Place, StridedCopy};
 use crate::dims;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
-use crate::open_object::{Opening, Versions};
+use crate::open_object::{Opening, TELLS_CACHED, Versions};
 use crate::store::{
     self, BorrowedChunk, ChunkReader, ChunkStore, Encoded, Fetched, Filled, Request, Take, Workspace, ZeroCopyReader,
 };
@@ -98,6 +98,26 @@ impl<'c> OpenedChunk<'c> {
     }
 }
 
+/// What is stored of a chunk that is to be decoded.
+#[derive(Clone, Copy)]
+enum Stored<'b> {
+    /// It is to be fetched.
+    Unknown,
+    /// A request has brought it.
+    Brought(&'b [u8]),
+    /// The store's cache has it.
+    Kept(&'b [u8]),
+}
+
+impl<'b> Stored<'b> {
+    fn bytes(self) -> Option<&'b [u8]> {
+        match self {
+            Stored::Unknown => None,
+            Stored::Brought(bytes) | Stored::Kept(bytes) => Some(bytes),
+        }
+    }
+}
+
 /// Fetches and decodes a chunk, or decodes it if it is given as it is stored.
 fn get<'e>(
     store: &ChunkStore<'_>,
@@ -127,15 +147,15 @@ pub(super) struct Reading<'a> {
     turn: Option<Turn>,
     /// How many threads may read a piece.
     threads: usize,
-    /// For what is stored of a chunk, if the cache is to keep that.
-    as_stored: Option<Loading<'a>>,
+    /// Whether a file was not in the page cache, as far as the system tells, or does not tell.
+    waits: bool,
 }
 
 impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, turn: Option<Turn>) -> Self {
         let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
-        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads: 1, as_stored: None }
+        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads: 1, waits: false }
     }
 
     /// Has each piece read by up to so many threads.
@@ -191,7 +211,9 @@ impl<'a> Reading<'a> {
     fn fetch(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<()> {
         match self.store.ranged() {
             Some((filler, gap)) if self.is_divided(piece, filler) => self.in_ranges(piece, filler, gap, out),
-            _ => self.through_buffer(piece, None, out),
+            // What the cache has of it saves a request, though it may have to be decoded.
+            _ if self.store.with_latency().is_some() && self.read_cached(piece, out)? => Ok(()),
+            _ => self.through_buffer(piece, Stored::Unknown, out).map(|_| ()),
         }
     }
 
@@ -210,25 +232,30 @@ impl<'a> Reading<'a> {
         stored: &[u8],
         out: &mut Destination<'_>,
     ) -> Result<Option<Loading<'a>>> {
-        self.through_buffer(piece, Some(stored), out)?;
-        Ok(self.as_stored.take())
+        self.through_buffer(piece, Stored::Brought(stored), out)
     }
 
     /// Decodes a chunk, which is fetched unless it is given as it is stored, into a buffer of a chunk's size, and moves
     /// the piece from there. The buffer is the destination itself if the whole chunk lands there in one piece, unless
     /// it is quicker to decode it in the processor's cache first. Of a large chunk with codecs the buffer has the size
-    /// of the needed bytes alone. A chunk that is stored as it is, with a checksum, takes no buffer.
-    fn through_buffer(&mut self, piece: &Piece<'_>, stored: Option<&[u8]>, out: &mut Destination<'_>) -> Result<()> {
+    /// of the needed bytes alone. A chunk that is stored as it is, with a checksum, takes no buffer. The result is for
+    /// what a request has brought, if the store's cache is to keep that.
+    fn through_buffer(
+        &mut self,
+        piece: &Piece<'_>,
+        stored: Stored<'_>,
+        out: &mut Destination<'_>,
+    ) -> Result<Option<Loading<'a>>> {
         let (store, chunk_bytes) = (self.store, piece.chunk_bytes);
-        let mut loading = None;
+        let (mut loading, mut as_stored) = (None, None);
         if let (Some(cache), Some(turn)) = (store.cache(), self.turn) {
             let mut keep = piece.num_elements() * self.variable.element_size() < chunk_bytes;
             if keep && chunk_bytes > KEPT_AT_ONCE {
                 let ready = cache.ready(piece.indices, &piece.needed(), chunk_bytes, turn)?;
                 if let Some(entry) = ready.filter(|entry| !entry.is_stored()) {
-                    return self.mover.read_chunk(piece, entry.bytes(), 0, out);
+                    return self.mover.read_chunk(piece, entry.bytes(), 0, out).map(|()| None);
                 }
-                let stored_len = match stored {
+                let stored_len = match stored.bytes() {
                     Some(stored) => Some(stored.len()),
                     None => store.stored_len(&self.mover.request(piece))?,
                 };
@@ -237,37 +264,37 @@ impl<'a> Reading<'a> {
             }
             keep &= store.check_room(chunk_bytes).is_ok();
             // A request takes longer than decoding the rest, unless what it brings is kept.
-            let keeps_stored = cache.waits() && store.with_latency().is_some() && stored.is_some();
+            let keeps_stored = cache.waits() && store.with_latency().is_some() && matches!(stored, Stored::Brought(_));
             let to_end = || {
                 let is_soon = !cache.waits() && store.decodes_most(chunk_bytes, &piece.needed())?;
                 Ok(is_soon || store.with_latency().is_some() && !keeps_stored)
             };
             match cache.find(piece.indices, &piece.needed(), chunk_bytes, keep, to_end, turn)? {
-                Found::Ready(entry) => return self.mover.read_chunk(piece, entry.bytes(), 0, out),
-                Found::Load { loading, all: false } if keeps_stored => self.as_stored = Some(loading),
+                Found::Ready(entry) => return self.mover.read_chunk(piece, entry.bytes(), 0, out).map(|()| None),
+                Found::Load { loading, all: false } if keeps_stored => as_stored = Some(loading),
                 Found::Load { loading, all: false } if cache.waits() => loading.pass()?,
                 Found::Load { loading: begun, all } => loading = Some((begun, all)),
                 Found::Nothing => {}
             }
         }
         let Workspace { chunk, encoded } = store.workspace_in(&mut self.workspace)?;
-        let (request, needed) = (self.mover.request(piece), piece.needed());
+        let (request, needed, stored) = (self.mover.request(piece), piece.needed(), stored.bytes());
         if let Some((mut loading, all)) = loading {
             let needed = if all { 0..chunk_bytes } else { needed };
             let mut buffer = Buffer::new(loading.room(chunk_bytes)?);
             let fetched = get(store, &request, stored, needed.clone(), &mut buffer, encoded)?;
             if let (Fetched::Bytes(bytes), false, None) = (&fetched, all, store.with_latency()) {
                 self.mover.read_chunk(piece, bytes, 0, out)?;
-                return loading.pass();
+                return loading.pass().map(|()| None);
             }
             if !fetched.fill(&mut buffer)? {
-                return self.mover.read_fill_value(piece, out);
+                return self.mover.read_fill_value(piece, out).map(|()| None);
             }
             // What follows the needed bytes is there, too; what is before them may have been left out.
             let (filled, begin) = (buffer.filled().len(), if buffer.has_gaps() { needed.start } else { 0 });
             // SAFETY: so many bytes of the room have been filled.
             let entry = unsafe { loading.finish(filled, begin..filled) }?;
-            return self.mover.read_chunk(piece, entry.bytes(), 0, out);
+            return self.mover.read_chunk(piece, entry.bytes(), 0, out).map(|()| None);
         }
         let first_in_cache = store.has_codecs(Access::Read) && piece::decodes_in_cache(piece.copy, chunk_bytes);
         let whole_chunk = self.mover.whole_chunk(piece).filter(|_| !first_in_cache);
@@ -278,7 +305,7 @@ impl<'a> Reading<'a> {
                 if let Some(word) = self.variable.swapped_word() {
                     copy::swap_in_place(buffer.filled_mut(), word);
                 }
-                return Ok(());
+                return Ok(as_stored);
             }
         } else {
             let is_large = chunk_bytes > TAKEN_WHOLE || store.check_room(chunk_bytes).is_err();
@@ -287,12 +314,14 @@ impl<'a> Reading<'a> {
             store.check_room(size)?;
             let mut buffer = Buffer::new(chunk.room(size)?);
             match get(store, &request, stored, needed, &mut buffer, encoded)? {
-                Fetched::Filled => return self.mover.read_chunk(piece, buffer.filled(), begin, out),
-                Fetched::Bytes(bytes) => return self.mover.read_chunk(piece, bytes, 0, out),
+                Fetched::Filled => {
+                    return self.mover.read_chunk(piece, buffer.filled(), begin, out).map(|()| as_stored);
+                }
+                Fetched::Bytes(bytes) => return self.mover.read_chunk(piece, bytes, 0, out).map(|()| as_stored),
                 Fetched::Absent => {}
             }
         }
-        self.mover.read_fill_value(piece, out)
+        self.mover.read_fill_value(piece, out).map(|()| None)
     }
 
     /// How many bytes, of whole elements, are read at a time where they land in one piece; `None` for all of them.
@@ -314,7 +343,7 @@ impl<'a> Reading<'a> {
             return self.lists_in_ranges(piece, filler, gap, out);
         }
         self.store.verify_stored(&self.mover.request(piece))?;
-        if !self.at_once(piece, filler, gap, out)? && !self.shared(piece, filler, gap, out)? {
+        if !self.at_once(piece, filler, gap, out) && !self.shared(piece, filler, gap, out)? {
             self.ranges(piece, filler, gap, false, out)?;
         }
         Ok(())
@@ -330,7 +359,9 @@ impl<'a> Reading<'a> {
         out: &mut Destination<'_>,
     ) -> Result<bool> {
         let (size, swap) = (self.variable.element_size(), self.variable.swapped_word());
-        if self.threads.min(piece.chunk_bytes / BYTES_PER_THREAD) < 2 {
+        // What is longer than it should be is an error that reading parts would not find.
+        let is_known = filler.tells_len() || filler.versions() == Versions::Constant;
+        if self.threads.min(piece.chunk_bytes / BYTES_PER_THREAD) < 2 || !is_known {
             return Ok(false);
         }
         let ranges = Ranges::new(piece.axes, size, gap)?;
@@ -372,22 +403,25 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads a piece from the page cache, element by element if it has to be, where what lies between would be read in
-    /// vain; `false` if not all of it is there. Whoever has to wait for a disk had better wait once.
+    /// vain; `false` if not all of it is there, or if that fails. Whoever has to wait for a disk had better wait once.
     pub(super) fn at_once(
         &mut self,
         piece: &Piece<'_>,
         filler: &dyn ChunkReader,
         gap: usize,
         out: &mut Destination<'_>,
-    ) -> Result<bool> {
-        let size = self.variable.element_size();
-        let is_sparse = gap > SKIPPED
-            && piece.lists.is_empty()
-            && Ranges::new(piece.axes, size, SKIPPED)?.count() > Ranges::new(piece.axes, size, gap)?.count();
-        if !is_sparse {
-            return Ok(false);
+    ) -> bool {
+        if self.waits || !TELLS_CACHED || gap <= SKIPPED || !piece.lists.is_empty() {
+            return false;
         }
-        self.ranges(piece, filler, SKIPPED, true, out)
+        let size = self.variable.element_size();
+        let count = |gap| Ranges::new(piece.axes, size, gap).map_or(0, |ranges| ranges.count());
+        if count(SKIPPED) <= count(gap) {
+            return false;
+        }
+        let is_read = self.ranges(piece, filler, SKIPPED, true, out).unwrap_or(false);
+        self.waits = !is_read;
+        is_read
     }
 
     /// Reads a piece range by range; `false` if it is to be read at once and is not there.
@@ -530,7 +564,7 @@ impl<'a> Reading<'a> {
     /// Moves a piece from the store's cache; `false` if it is not there.
     pub(super) fn read_cached(&mut self, piece: &Piece<'_>, out: &mut Destination<'_>) -> Result<bool> {
         let store = self.store;
-        let (Some(cache), Some(turn)) = (store.cache(), self.turn) else { return Ok(false) };
+        let (Some(cache), Some(turn)) = (store.cache(), self.transfer) else { return Ok(false) };
         let ready = |turn| cache.ready(piece.indices, &piece.needed(), piece.chunk_bytes, turn);
         let mut found = ready(turn)?;
         if found.as_ref().is_some_and(Entry::is_stored) {
@@ -539,7 +573,7 @@ impl<'a> Reading<'a> {
             (found, self.turn) = (ready(turn)?, Some(turn));
         }
         match found {
-            Some(entry) if entry.is_stored() => self.through_buffer(piece, Some(entry.bytes()), out)?,
+            Some(entry) if entry.is_stored() => drop(self.through_buffer(piece, Stored::Kept(entry.bytes()), out)?),
             Some(entry) => self.mover.read_chunk(piece, entry.bytes(), 0, out)?,
             None => return Ok(false),
         }

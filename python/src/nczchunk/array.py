@@ -374,13 +374,17 @@ class Array:
                      _c.signed_sizes(selection.memory_strides(memory.strides)))
         if _TRACE is not None and function is c.read_strided:
             self._trace(selection)
-        _c.transfer(self._handle, self._threads, self._is_long(selection, memory.nbytes), lambda pointer, call: call(
-            function, c.array_var(pointer), c.array_store(pointer), *arguments))
+        # The memory is there as long as the call runs, even if an exception leaves this function before.
+        _c.transfer(self._handle, self._threads, self._is_long(selection, memory.nbytes),
+                    lambda pointer, call, _kept=memory: call(
+                        function, c.array_var(pointer), c.array_store(pointer), *arguments))
 
-    def _call(self, function, arguments, num_bytes, num_chunks):
-        """Has a function of C transfer so many bytes, from or to so many chunks at most."""
-        _c.transfer(self._handle, self._threads, self._takes_long(num_chunks, num_bytes),
-                    lambda pointer, call: call(function, pointer, *arguments))
+    def _call(self, function, arguments, memory, num_chunks, kept):
+        """Has a function of C transfer memory, from or to so many chunks at most. What the arguments point to is kept
+        as long as the call runs, as above."""
+        arguments = (*arguments, _c.address(memory))
+        _c.transfer(self._handle, self._threads, self._takes_long(num_chunks, memory.nbytes),
+                    lambda pointer, call, _kept=(memory, kept): call(function, pointer, *arguments))
 
     def _trace(self, selection):
         """Adds a read to the file of the trace, in a single write, so that processes do not mix their lines."""

@@ -121,7 +121,7 @@ class _Chosen:
 
     def _transfer(self, function, memory):
         if memory.size:
-            self._array._call(function, (*self._arguments, _c.address(memory)), memory.nbytes, self._num_chunks)
+            self._array._call(function, self._arguments, memory, self._num_chunks, self._kept)
 
 
 def _orthogonal(array, index):

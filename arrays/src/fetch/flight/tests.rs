@@ -751,6 +751,69 @@ fn what_a_request_has_brought_is_kept_as_it_is_stored() {
     }
 }
 
+/// What was stored of a chunk is not kept if the chunk cannot be decoded, and nothing else is kept in its place.
+#[cfg(feature = "codecs")]
+#[test]
+fn what_cannot_be_decoded_is_not_kept() {
+    const LEN: usize = 1000;
+    let values: Vec<u32> = (0..6 * LEN as u32).map(|i| i / 3).collect();
+    // The chunks come in any order, by one request after the other or all together.
+    for requests in [1, 2, 16] {
+        let mut later = DelayedStorage::new();
+        later.limits.requests = requests;
+        let later = Arc::new(later);
+        let description = crate::Description::new(&[6 * LEN], crate::ElementType::UInt)
+            .with_chunk_shape(&[LEN])
+            .with_codecs(&[("zstd", r#"{"level": 1}"#)]);
+        let mut array = Array::create_in(&storage(&later), "", &description).unwrap();
+        array.write(&Hyperslab::all(), &values).unwrap();
+        let cache = crate::Cache::from_second_use(1 << 20).unwrap();
+        array.set_cache(Some(&cache));
+        let last = crate::object::read_whole(&*later as &dyn crate::object::ObjectStore, "c/5", 1 << 20);
+        let last = last.unwrap().unwrap();
+        later.put("c/5", &last[..last.len() / 2]);
+        let end = 6 * LEN - 1;
+        assert!(array.read::<u32>(&Hyperslab::new(&[0], &[end])).is_err());
+        later.put("c/5", &last);
+        for begin in [5 * LEN + 1, 5 * LEN, 0] {
+            let found = array.read::<u32>(&Hyperslab::new(&[begin], &[end - begin])).unwrap();
+            assert_eq!(found, values[begin..end], "{requests}");
+        }
+    }
+}
+
+/// What a read of several chunks has kept is there for one of a single chunk, and the reverse.
+#[cfg(feature = "codecs")]
+#[test]
+fn a_chunk_is_requested_once_however_it_is_read() {
+    const LEN: usize = 1000;
+    let values: Vec<u32> = (0..3 * LEN as u32).map(|i| i / 3).collect();
+    let later = Arc::new(DelayedStorage::new());
+    let description = crate::Description::new(&[3 * LEN], crate::ElementType::UInt)
+        .with_chunk_shape(&[LEN])
+        .with_codecs(&[("zstd", r#"{"level": 1}"#)]);
+    let mut array = Array::create_in(&storage(&later), "", &description).unwrap();
+    array.write(&Hyperslab::all(), &values).unwrap();
+    for several_first in [true, false] {
+        array.set_cache(Some(&crate::Cache::from_second_use(1 << 20).unwrap()));
+        later.reset();
+        let read = |begin: usize, count: usize| {
+            let found = array.read::<u32>(&Hyperslab::new(&[begin], &[count])).unwrap();
+            assert_eq!(found, values[begin..][..count]);
+        };
+        let several = || read(1, 2 * LEN - 2);
+        if several_first {
+            several();
+        }
+        // A part of a chunk, and all of it.
+        for (begin, count) in [(LEN + 5, 7), (5, 9), (LEN, LEN), (3, 5)] {
+            read(begin, count);
+        }
+        several();
+        assert_eq!(log(&later).len(), 2, "{several_first}");
+    }
+}
+
 /// All objects of the array, as they are stored.
 fn stored(later: &DelayedStorage) -> Vec<Option<Vec<u8>>> {
     let names = (0..4).flat_map(|i| (0..4).map(move |j| format!("c/{i}/{j}")));
