@@ -688,8 +688,8 @@ impl<'j, 'a> State<'j, 'a> {
         let bytes = own.as_ref().map_or_else(|| self.flight.bytes(), |own| unsafe { own.filled(len) });
         let bytes = bytes.get(..len).ok_or(ErrorKind::Internal)?;
         // Which codecs were skipped is not asked once more without a request.
-        let is_whole = !is_stored || self.job.reader.skipped_codecs(self.slots[slot].indices())? == 0;
-        if !is_whole || !loading.suits(len) {
+        let has_skipped = is_stored && self.job.reader.skipped_codecs(self.slots[slot].indices())? != 0;
+        if has_skipped || !loading.suits(len) {
             return loading.pass();
         }
         let memory = match own {
