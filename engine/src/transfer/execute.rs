@@ -119,8 +119,10 @@ impl<'a> Transfer<'a> {
             // worker.
             #[allow(unsafe_code)]
             let mut out = unsafe { out.alias() };
-            let threads = if may_share { threads } else { 1 };
-            let mut reading = Reading::new(self.plan.variable(), self.store, turn).by_threads(threads);
+            let mut reading = Reading::new(self.plan.variable(), self.store, turn);
+            if may_share {
+                reading.threads = threads;
+            }
             move |piece: &Piece<'_>| reading.piece(piece, &mut out)
         })
     }

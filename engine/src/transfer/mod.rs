@@ -297,8 +297,11 @@ fn read_one_chunk(
     out.expect_all_if(|| true);
     one_chunk(variable, store, single, Access::Read, options, done, || {
         let turn = store.cache().map(|cache| cache.begin());
-        let threads = if store.is_concurrent() && variable.copier().is_none() { options.threads() } else { 1 };
-        Reading::new(variable, store, turn).by_threads(threads).single(single, &mut out)
+        let mut reading = Reading::new(variable, store, turn);
+        if store.is_concurrent() && variable.copier().is_none() {
+            reading.threads = options.threads();
+        }
+        reading.single(single, &mut out)
     })
 }
 

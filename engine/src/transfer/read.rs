@@ -145,8 +145,8 @@ pub(super) struct Reading<'a> {
     transfer: Option<Turn>,
     /// The same of the request that brought what is read next.
     turn: Option<Turn>,
-    /// How many threads may read a piece.
-    threads: usize,
+    /// How many threads may read a piece: one, unless that is changed.
+    pub(super) threads: usize,
     /// Whether a file was not in the page cache, as far as the system tells, or does not tell.
     waits: bool,
 }
@@ -156,12 +156,6 @@ impl<'a> Reading<'a> {
     pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, turn: Option<Turn>) -> Self {
         let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
         Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads: 1, waits: false }
-    }
-
-    /// Has each piece read by up to so many threads.
-    #[inline]
-    pub(super) fn by_threads(self, threads: usize) -> Self {
-        Reading { threads, ..self }
     }
 
     /// Reads a piece.
