@@ -163,8 +163,26 @@ impl Codec for Zstd {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        let mut copy = Scratch::EMPTY;
+        let decoded = before_the_end(decoded, &mut copy)?;
         Lease::new(&self.encoders, Encoder::new)?.encode(decoded, self.level, self.checksum, encoded)
     }
+}
+
+/// These bytes or, if they are at the end of the address space, a copy of them. zstd compares pointers with the end of
+/// what it encodes that lie behind it, up to a step: 131072 bytes at the lowest level. There they would wrap, and zstd
+/// read at the beginning of the address space. With 32 bits the stack of a program may be there.
+fn before_the_end<'b>(bytes: &'b [u8], copy: &'b mut Scratch) -> Result<&'b [u8]> {
+    const STEP: usize = 1 << 20;
+    let end = bytes.as_ptr().addr().checked_add(bytes.len());
+    if cfg!(target_pointer_width = "64") || end.is_some_and(|end| end.checked_add(STEP).is_some()) {
+        return Ok(bytes);
+    }
+    for (to, from) in copy.room(bytes.len())?.iter_mut().zip(bytes) {
+        to.write(*from);
+    }
+    // SAFETY: all of them have just been written.
+    Ok(unsafe { copy.filled(bytes.len()) })
 }
 
 /// What [`Codec::decode_in_steps`] does. The context has a window of its own and is not kept, for the window may be
