@@ -11,6 +11,8 @@ import numpy as np
 # Smaller ones the allocator gives out again, and larger ones take longer to read than their memory to come.
 _LEAST, _MOST = 4 << 20, 64 << 20
 
+_PAGE = 4096
+
 # Memory that is not in use, and may be used again.
 _free: list[np.ndarray[Any, Any]] = []
 
@@ -57,4 +59,7 @@ def _taken(num_bytes):
         if num_bytes <= memory.nbytes <= num_bytes + num_bytes // 4:
             return memory
         _free.insert(0, memory)
-    return np.empty(num_bytes, np.uint8)
+    # Processors copy faster to the beginning of a page.
+    memory = np.empty(num_bytes + _PAGE, np.uint8)
+    begin = -memory.__array_interface__["data"][0] % _PAGE
+    return memory[begin:begin + num_bytes]
