@@ -169,13 +169,17 @@ impl Codec for Zstd {
     }
 }
 
+/// Whether an address a step behind so many bytes from there on does not wrap.
+fn has_room_behind(begin: usize, len: usize) -> bool {
+    const STEP: usize = 1 << 20;
+    begin.checked_add(len).and_then(|end| end.checked_add(STEP)).is_some()
+}
+
 /// These bytes or, if they are at the end of the address space, a copy of them. zstd compares pointers with the end of
 /// what it encodes that lie behind it, up to a step: 131072 bytes at the lowest level. There they would wrap, and zstd
 /// read at the beginning of the address space. With 32 bits the stack of a program may be there.
 fn before_the_end<'b>(bytes: &'b [u8], copy: &'b mut Scratch) -> Result<&'b [u8]> {
-    const STEP: usize = 1 << 20;
-    let end = bytes.as_ptr().addr().checked_add(bytes.len());
-    if cfg!(target_pointer_width = "64") || end.is_some_and(|end| end.checked_add(STEP).is_some()) {
+    if has_room_behind(bytes.as_ptr().addr(), bytes.len()) {
         return Ok(bytes);
     }
     for (to, from) in copy.room(bytes.len())?.iter_mut().zip(bytes) {
@@ -413,6 +417,18 @@ impl Drop for Encoder {
 mod tests {
     use super::*;
     use crate::codec::testing::{decoded, encoded};
+
+    #[test]
+    fn what_is_at_the_end_of_the_address_space_is_told() {
+        for (begin, len, expected) in [
+            (0, usize::MAX >> 1, true),
+            (usize::MAX - (1 << 20) - 9, 9, true),
+            (usize::MAX - (1 << 20) - 9, 10, false),
+            (usize::MAX - 100, 1, false),
+        ] {
+            assert_eq!(has_room_behind(begin, len), expected, "{begin} {len}");
+        }
+    }
 
     #[test]
     fn bounds_are_those_of_zstd() {

@@ -244,7 +244,7 @@ def in_thread(work, cancel):
         # Either the work has begun and ends soon, or it will not begin.
         if not begun.acquire(blocking=False):
             wait()
-        outcome.clear()  # what is in it refers to it
+        outcome.clear()  # an error in it has a traceback, which refers to it
         raise
     value, error = outcome.pop()
     try:
