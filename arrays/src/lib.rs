@@ -98,9 +98,6 @@ pub use nczchunk_engine::{
     ZeroCopyReader, chunkshape, classic, in_flight, key, read, read_into, status, write,
 };
 #[cfg(feature = "arrays")]
-#[doc(hidden)]
-pub use rechunk::remove_unfinished;
-#[cfg(feature = "arrays")]
 pub use rechunk::{RechunkOptions, RechunkPass, RechunkPlan, Rechunked, rechunk, rechunk_in, rechunk_plan};
 #[cfg(feature = "arrays")]
 pub use zarr::{AttributeValue, has_codec};

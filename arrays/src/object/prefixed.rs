@@ -146,6 +146,11 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         self.object(prefix, |full| self.objects.remove_empty(full))
     }
 
+    fn remove_unfinished(&self, prefix: &str) -> Result<()> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        self.full(prefix, |full| self.objects.remove_unfinished(full))
+    }
+
     fn finish(&self) -> Result<()> {
         self.objects.finish()
     }
@@ -345,6 +350,11 @@ mod tests {
             Ok(())
         }
 
+        fn remove_unfinished(&self, prefix: &str) -> Result<()> {
+            self.add("remove_unfinished", prefix);
+            Ok(())
+        }
+
         fn finish(&self) -> Result<()> {
             self.add("finish", "");
             Ok(())
@@ -372,11 +382,14 @@ mod tests {
         assert!(matches!(below.open("x"), Ok(Opening::Absent)));
         let mut one = |_: &str, _| Ok(());
         assert_eq!((below.list("", &mut one), below.list("x", &mut one)), (Ok(()), Ok(())));
-        assert_eq!((below.remove_empty("x"), below.finish()), (Ok(()), Ok(())));
+        assert_eq!((below.remove_empty("x"), below.remove_unfinished("")), (Ok(()), Ok(())));
+        assert_eq!(below.finish(), Ok(()));
         assert_eq!((below.location(""), below.location("x")), (Ok(Some(1)), Ok(Some(1))));
         let all = ["read g/h/x", "read_part g/h/x", "read_version g/h/x", "open g/h/x", "list g/h", "list g/h/x"];
         assert_eq!(asked.0.lock().unwrap()[..6], all);
-        assert_eq!(asked.0.lock().unwrap()[6..], ["remove_empty g/h/x", "finish ", "location g/h", "location g/h/x"]);
+        let changed = ["remove_empty g/h/x", "remove_unfinished g/h", "finish "];
+        assert_eq!(asked.0.lock().unwrap()[6..9], changed);
+        assert_eq!(asked.0.lock().unwrap()[9..], ["location g/h", "location g/h/x"]);
         assert_eq!((below.is_concurrent(), below.gap(), below.is_writable()), (false, 7, false));
         // It neither writes nor removes, unless it says how.
         let refused = [below.write("x", b""), below.remove("x")].map(|result| result.unwrap_err().kind());

@@ -152,6 +152,16 @@ pub trait ObjectStore: Send + Sync {
         Ok(())
     }
 
+    /// Removes what writers that were killed have left half written below a prefix, which is empty or a name. Does
+    /// nothing in a storage whose writers leave nothing, and leaves what a writer may still be writing.
+    ///
+    /// # Errors
+    /// Any error.
+    fn remove_unfinished(&self, prefix: &str) -> Result<()> {
+        let _ = prefix;
+        Ok(())
+    }
+
     /// Completes the storage after all data have been written. A storage that collects them, such as a new zip file,
     /// puts them where others find them, and may refuse writes from then on. A second call is not an error.
     ///
@@ -351,6 +361,10 @@ macro_rules! forward {
 
             fn remove_empty(&self, prefix: &str) -> Result<()> {
                 (**self).remove_empty(prefix)
+            }
+
+            fn remove_unfinished(&self, prefix: &str) -> Result<()> {
+                (**self).remove_unfinished(prefix)
             }
 
             fn finish(&self) -> Result<()> {

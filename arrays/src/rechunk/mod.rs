@@ -17,12 +17,12 @@ mod plan;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::array::{Array, Description, Unwritten, create_storage, is_url};
+use crate::array::{Array, Description, Unwritten, create_storage};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::object::{Directory, Entry, Memory, Name, Storage};
+use crate::object::{Entry, Memory, Name, Storage};
 use crate::transfer::Options;
 
 use decision::{Decision, temporary};
@@ -164,11 +164,7 @@ pub fn rechunk(
     let path = path.as_ref();
     // What cannot be does not leave an empty directory.
     rechunk_plan(source, description, options)?;
-    let done = rechunk_in(source, &create_storage(path)?, name, description, options)?;
-    if done.boxes_resumed > 0 && !is_url(path) {
-        remove_unfinished(path, name);
-    }
-    Ok(done)
+    rechunk_in(source, &create_storage(path)?, name, description, options)
 }
 
 /// [`rechunk`] for an array in a storage.
@@ -301,6 +297,8 @@ fn shown(name: &str) -> &str {
 
 /// Where the journal and the temporary array are.
 struct Place<'a> {
+    /// The new array's.
+    name: &'a str,
     /// `None` where objects cannot be replaced: then nothing is continued.
     journal: Option<&'a Storage>,
     journal_name: Name,
@@ -311,14 +309,14 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn new(storage: &'a Storage, name: &str, options: &RechunkOptions<'a>) -> Result<Self> {
+    fn new(storage: &'a Storage, name: &'a str, options: &RechunkOptions<'a>) -> Result<Self> {
         let below = if name.is_empty() { "" } else { "/" };
         let work = Name::of(format_args!("{name}{below}{WORK}"))?;
         let journal_name = Name::of(format_args!("{}/journal.json", &*work))?;
         let mark = Name::of(format_args!("{}/mark", &*work))?;
         let journal = Some(storage).filter(|storage| !storage.is_archive());
         let temporary = options.temporary.or(journal);
-        Ok(Place { journal, journal_name, mark, temporary, work })
+        Ok(Place { name, journal, journal_name, mark, temporary, work })
     }
 
     fn journal(&self, record: Record) -> Journal<'_> {
@@ -328,6 +326,10 @@ impl<'a> Place<'a> {
     /// Removes the temporary array and the journal, in an order in which nobody is misled.
     fn clean(&self, journal: &Journal<'_>) -> Result<()> {
         journal.unmark()?;
+        for (storage, below) in [(self.temporary, &*self.work), (self.journal, self.name)] {
+            // What cannot be listed or removed is in nobody's way.
+            let _ = storage.map(|storage| storage.remove_unfinished(below));
+        }
         if let Some(storage) = self.temporary {
             remove_below(storage, &format!("{}/chunks", &*self.work))?;
         }
@@ -352,24 +354,6 @@ fn remove_below(storage: &Storage, prefix: &str) -> Result<()> {
     objects.iter().try_for_each(|object| storage.remove(object))?;
     prefixes.iter().try_for_each(|prefix| remove_below(storage, prefix))?;
     storage.remove_empty(prefix)
-}
-
-/// Removes the files that a call which was killed has left half written, of an array that is complete.
-#[doc(hidden)]
-pub fn remove_unfinished(path: &Path, name: &str) {
-    let Ok(directory) = Directory::open(path) else { return };
-    let mut left = Vec::new();
-    // What cannot be listed or removed is in nobody's way.
-    let _ = directory.each_unfinished(name, &mut |unfinished| {
-        left.extend((unfinished.is_written() == Some(false)).then_some(unfinished.name));
-        Ok(())
-    });
-    for name in left {
-        let _ = std::fs::remove_file(path.join(name));
-    }
-    // It is empty now, if it was not before.
-    let work = if name.is_empty() { path.join(WORK) } else { path.join(name).join(WORK) };
-    let _ = std::fs::remove_dir_all(work);
 }
 
 /// Does what is left to do; returns how many boxes there were done before.

@@ -85,9 +85,6 @@ impl Rechunk {
         let name = self.name(&source)?;
         let storage = self.storage()?;
         let (created, done) = transfer::transfer(&self.new, &source, &selection, (&storage, &name), &how)?;
-        if !nczchunk::is_url(&self.destination) {
-            nczchunk::remove_unfinished(&self.destination, &name);
-        }
         let plan = done.map_or_else(String::new, |(plan, resumed)| format!("\n{}", said_of(&plan, resumed)));
         println(&format!("{}{plan}", of_one(&source, &selection, &created)?))
     }
@@ -161,9 +158,8 @@ impl Rechunk {
             }
         }
         let words = group.copy(&self.new, &storage, how, true)?;
-        if !nczchunk::is_url(&self.destination) {
-            nczchunk::remove_unfinished(&self.destination, "");
-        }
+        // What cannot be listed or removed is in nobody's way.
+        let _ = storage.remove_unfinished("");
         storage.remove(MARK)?;
         println(&words)
     }

@@ -195,7 +195,14 @@ mod linux {
                 break ran.text();
             }
             assert_eq!((ran.code, &*ran.err), (None, ""));
-            if to.join("zarr.json").exists() {
+            let work = to.join(".nczchunk-rechunk");
+            if to.join("zarr.json").exists() && !work.join("journal.json").exists() {
+                // It had nothing left to do but to remove an empty directory and to say so, and would not begin again.
+                let _ = std::fs::remove_dir(work);
+                assert_whole(&to, &values);
+                std::fs::remove_dir_all(&to).unwrap();
+                pause = 50;
+            } else if to.join("zarr.json").exists() {
                 // All that was left to do is to remove what is temporary.
                 assert!(open(&to, "").read::<f32>(&Hyperslab::all()).unwrap() == values);
             } else {
@@ -206,9 +213,14 @@ mod linux {
         };
         assert!(killed > 2, "{killed}");
         assert!(text.contains(" had been done before"), "{text}");
-        assert!(open(&to, "").read::<f32>(&Hyperslab::all()).unwrap() == values);
-        // Neither the journal and the temporary array nor files that were half written are left.
-        let left = std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+        assert_whole(&to, &values);
+    }
+
+    /// The array has these values, and neither the journal and the temporary array nor files that were half written are
+    /// left.
+    fn assert_whole(to: &Path, values: &[f32]) {
+        assert!(open(to, "").read::<f32>(&Hyperslab::all()).unwrap() == values);
+        let left = std::fs::read_dir(to).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
         assert_eq!(left.len(), 2, "{left:?}");
         let checked = run(&["check", to.to_str().unwrap()]).text();
         assert!(!checked.contains("unfinished"), "{checked}");

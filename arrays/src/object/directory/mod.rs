@@ -298,6 +298,16 @@ impl ObjectStore for Directory {
         }
     }
 
+    fn remove_unfinished(&self, prefix: &str) -> Result<()> {
+        let mut left = Vec::new();
+        self.each_unfinished(prefix, &mut |unfinished| match unfinished.is_written() {
+            Some(false) => Ok(alloc::push(&mut left, unfinished.name)?),
+            _ => Ok(()),
+        })?;
+        // Each is tried, and the first failure told.
+        left.iter().map(|name| self.remove(name)).fold(Ok(()), Result::and)
+    }
+
     fn is_writable(&self) -> bool {
         true
     }
