@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use nczchunk::object::{Entry, Memory, Storage, read_whole};
 use nczchunk::{
     Access, Array, ArrayFormat, Cache, ChunkState, Description, ElementType, ErrorKind, Hyperslab, Options, Plan,
-    Progress, list, open_storage,
+    Progress, list, open_storage, status,
 };
 use server::{Fault, Server};
 
@@ -654,6 +654,11 @@ fn what_the_environment_says_is_checked() {
     assert!(error.contains("NCZCHUNK_NETWORK_GAP must be a number of bytes"), "{error}");
     let _seconds = Seconds::new("1.5");
     // Nobody listens there.
-    let error = Array::open("http://127.0.0.1:1/a.zarr", "", Access::Read).err().unwrap().to_string();
-    assert!(error.contains("http://127.0.0.1:1/a.zarr"), "{error}");
+    let error = Array::open("http://127.0.0.1:1/a.zarr", "", Access::Read).err().unwrap();
+    assert!(error.to_string().contains("http://127.0.0.1:1/a.zarr"), "{error}");
+    assert_eq!(error.status(), libc::EIO);
+    // What is asked for cannot be, and so nobody is asked.
+    let error = Array::open("http://127.0.0.1:1/%ff.zarr", "", Access::Read).err().unwrap();
+    assert_eq!(error.status(), status::EINVAL, "{error}");
+    assert!(error.to_string().contains("the URL is malformed: "), "{error}");
 }

@@ -226,9 +226,8 @@ impl ErrorKind {
             | ErrorKind::DecodedLength { .. }
             | ErrorKind::LentLength(_)
             | ErrorKind::NoData => status::EBADCHUNK,
-            ErrorKind::Corrupt { .. } | ErrorKind::Truncated | ErrorKind::Changed | ErrorKind::Network(_) => {
-                status::EIO
-            }
+            ErrorKind::Corrupt { .. } | ErrorKind::Truncated | ErrorKind::Changed => status::EIO,
+            ErrorKind::Network(_) => libc::EIO,
             ErrorKind::Refused => libc::EACCES,
             ErrorKind::Conflict => libc::EAGAIN,
             ErrorKind::Busy => libc::EBUSY,
@@ -606,7 +605,10 @@ impl fmt::Display for Error {
         }
         self.kind().fmt(f)?;
         match (self.kind(), std::error::Error::source(self)) {
-            (ErrorKind::Network(_) | ErrorKind::Refused | ErrorKind::Conflict, Some(source)) => write!(f, ": {source}"),
+            (
+                ErrorKind::Argument(_) | ErrorKind::Network(_) | ErrorKind::Refused | ErrorKind::Conflict,
+                Some(source),
+            ) => write!(f, ": {source}"),
             _ => Ok(()),
         }
     }

@@ -171,6 +171,7 @@ def costs(address, env):
 def by_the_c_interface(env):
     """Python's package is on the C interface: arrays, groups and xarray's datasets are at URLs as they are at paths."""
     code = """
+import errno, os
 import numpy, xarray, nczchunk
 from nczchunk.xarray_backend import Backend
 url = "s3://ocean/z.zarr"
@@ -181,6 +182,13 @@ with xarray.open_dataset(url, engine=Backend) as dataset:
     assert numpy.array_equal(dataset.plain[:, 7], expected[:, 7])
 nczchunk.create("s3://ocean/c.zarr", shape=(4, 5), dtype="f8", chunks=(2, 5))[:] = 7
 assert (nczchunk.open("s3://ocean/c.zarr")[:] == 7).all()
+os.environ["NCZCHUNK_NETWORK_TIMEOUT"] = "1"
+try:
+    nczchunk.open("http://127.0.0.1:1/a.zarr")
+except OSError as error:
+    assert error.errno == errno.EIO, error
+else:
+    raise AssertionError("somebody has answered where nobody listens")
 """
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
     if done.returncode:

@@ -75,7 +75,8 @@ class OutOfMemory(Error, MemoryError):
 
 
 class SystemFailure(Error, OSError):
-    """The system reported an error. errno is its number."""
+    """The system reported an error, whose number is errno; or a server did, or did not respond: then errno is EIO, or
+    EACCES if it refuses access."""
 
     def __init__(self, message: str, status: int | None = None, dimension: int | None = None,
                  chunk: tuple[int, ...] | None = None) -> None:

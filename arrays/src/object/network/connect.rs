@@ -120,7 +120,7 @@ pub(super) fn connect<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Res
 fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn ObjectStore>, &'u str)> {
     // Another part of the program may have chosen already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let failed = |error: object_store::Error| failure::failed("the storage cannot be used", &error);
+    let failed = |error: object_store::Error| failure::refused("the storage cannot be used", &error);
     match url.service {
         Service::Http => {
             let mut options = ClientOptions::new().with_allow_http(true);

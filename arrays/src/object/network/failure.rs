@@ -48,6 +48,11 @@ pub(super) fn failed(reason: &'static str, cause: &dyn std::error::Error) -> Err
     Error::from(ErrorKind::Network(reason)).with_source(Cause::of(cause))
 }
 
+/// What was asked for cannot be, whatever a server says.
+pub(super) fn refused(reason: &'static str, cause: &dyn std::error::Error) -> Error {
+    Error::from(ErrorKind::Argument(reason)).with_source(Cause::of(cause))
+}
+
 /// The error that a store's is.
 pub(super) fn of_store(error: &StoreError) -> Error {
     match error {

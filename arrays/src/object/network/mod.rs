@@ -94,7 +94,7 @@ impl Network {
     /// The name of an object that a URL's path, or the end of one, stands for.
     ///
     /// # Errors
-    /// `Network` for a malformed URL, `OutOfMemory`.
+    /// `Argument` for a malformed URL, `OutOfMemory`.
     pub(crate) fn object_name(service: Kind, path: &str) -> Result<String> {
         if service == Kind::Http { decoded(path) } else { Ok(alloc::text(path)?) }
     }
@@ -153,7 +153,7 @@ impl Server {
     fn full(&self, name: &str) -> Result<Path> {
         let full: Text = concatenated(&[&self.root, name])?;
         let full = std::str::from_utf8(&full).map_err(|_| ErrorKind::Internal)?;
-        Path::parse(full).map_err(|error| failure::failed("this name is not valid for an object", &error))
+        Path::parse(full).map_err(|error| failure::refused("this name is not valid for an object", &error))
     }
 
     /// Has the service do something, and waits for it.
@@ -278,7 +278,7 @@ impl Server {
 
 /// What a part of a URL stands for: `%20` is a space.
 fn decoded(part: &str) -> Result<String> {
-    let path = Path::from_url_path(part).map_err(|error| failure::failed("the URL is malformed", &error))?;
+    let path = Path::from_url_path(part).map_err(|error| failure::refused("the URL is malformed", &error))?;
     Ok(path.into())
 }
 
