@@ -1691,8 +1691,8 @@ typedef struct nczchunk_storage_callbacks {
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (no such path), NCZCHUNK_ENOTNC (path
  * is something else), NCZCHUNK_ENOTBUILT (a file of a known kind that cannot be read; a URL of a kind that this build
- * does not support), NCZCHUNK_ENOMEM, and the system's errno values: EIO also for a server that does not respond, or not
- * correctly, and EACCES for one that refuses access.
+ * does not support), NCZCHUNK_ENOMEM, and the system's errno values: EIO also for a server that does not respond, or
+ * not correctly, and EACCES for one that refuses access.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_storage_open(const char *path,

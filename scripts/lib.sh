@@ -21,16 +21,17 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Runs a command when no other script runs one so, for several scripts may run side by side.
+# one_at_a_time WHERE COMMAND...: runs a command when no other script runs one there, for several may run side by side:
+# "setup" is where packages are installed, "release" is build/release.
 one_at_a_time() {
     if have flock; then
-        (flock 9 && "$@" 9>&-) 9>"$build/setup/lock"
+        (flock 9 && "${@:2}" 9>&-) 9>"$build/setup/$1.lock"
     else
-        "$@"
+        "${@:2}"
     fi
 }
 
-! have rustup || rustup() { one_at_a_time env rustup "$@"; }
+! have rustup || rustup() { one_at_a_time setup env rustup "$@"; }
 
 # The words that run a command as root: none for root itself. Fails where that takes a password.
 as_root() { ((EUID == 0)) || { sudo -n true 2>/dev/null && echo sudo -n; }; }
@@ -38,7 +39,7 @@ as_root() { ((EUID == 0)) || { sudo -n true 2>/dev/null && echo sudo -n; }; }
 apt_get() {
     # The answer is a list of words, to be split.
     # shellcheck disable=SC2046
-    one_at_a_time $(as_root) env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" \
+    one_at_a_time setup $(as_root) env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" \
         >>"$setup_log" 2>&1
 }
 
@@ -101,7 +102,7 @@ build_library() { build_target nczchunk_cargo "$1"; }
 build_program() { build_target nczchunk_program "$1"; }
 
 build_target() {
-    one_at_a_time build_preset "$@" || {
+    one_at_a_time release build_preset "$@" || {
         cat "$2" >&2
         die "the build failed"
     }

@@ -57,8 +57,8 @@ use nczchunk_engine::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument, a malformed URL), NCZCHUNK_ENOTFOUND (no such path), NCZCHUNK_ENOTNC (path
 /// is something else), NCZCHUNK_ENOTBUILT (a file of a known kind that cannot be read; a URL of a kind that this build
-/// does not support), NCZCHUNK_ENOMEM, and the system's errno values: EIO also for a server that does not respond, or not
-/// correctly, and EACCES for one that refuses access.
+/// does not support), NCZCHUNK_ENOMEM, and the system's errno values: EIO also for a server that does not respond, or
+/// not correctly, and EACCES for one that refuses access.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_open(
     path: *const c_char,
