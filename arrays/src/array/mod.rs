@@ -42,6 +42,7 @@ use std::any::type_name;
 use std::path::Path;
 
 use crate::alloc;
+use crate::buffer::Buffer;
 use crate::cache::Cache;
 use crate::dataset::{Attribute, Attributes, Opened};
 use crate::element::ElementType;
@@ -49,7 +50,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
-use crate::object::{Memory, Storage, check_name};
+use crate::object::{ByteRange, Memory, Storage, check_name};
 use crate::plan::Plan;
 use crate::store::{ChunkLocation, ChunkStore, ReadCost};
 use crate::strings;
@@ -577,6 +578,20 @@ impl Array {
     /// The array's name in the storage it was opened in; empty if the storage is the array.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The version of the object that describes the array, or of the file that it is in: it tells the array from others
+    /// that are described alike. `None` where the storage tells none.
+    pub(crate) fn version(&self) -> Option<u128> {
+        let version_of = |object: &str| {
+            let read = self.storage.read_version(object, ByteRange::At(0), &mut Buffer::new(&mut []));
+            read.ok().flatten().and_then(|(_, version)| version)
+        };
+        if let Some(file) = self.storage.file_name() {
+            return version_of(file);
+        }
+        let names = [documents::V3, documents::V2_ARRAY].map(|last| documents::below(&self.name, last).ok());
+        names.into_iter().flatten().find_map(|object| version_of(&object))
     }
 
     /// The name of the storage format: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic`, `cfdb` or `HDF5`.

@@ -31,6 +31,9 @@ pub(super) struct Record {
     pub id: String,
     /// What is rechunked, and to what: a call with another cannot continue it.
     pub of: String,
+    /// The version of the object that describes the source, where it was known: a call from another source cannot
+    /// continue it, though that may have the same shape.
+    pub source: Option<u128>,
     /// The boxes of each pass: so many chunks along each dimension.
     pub passes: Vec<Vec<usize>>,
     /// The pass that is under way.
@@ -44,7 +47,12 @@ impl Record {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let id = format!("{}.{}.{}", time.as_nanos(), std::process::id(), NUMBER.fetch_add(1, Relaxed));
-        Record { id, of, passes, pass: 0, done: Vec::new() }
+        Record { id, of, source: None, passes, pass: 0, done: Vec::new() }
+    }
+
+    /// Whether a call with these can continue it.
+    pub(super) fn suits(&self, of: &str, source: Option<u128>) -> bool {
+        self.of == of && self.source.zip(source).is_none_or(|(then, now)| then == now)
     }
 
     /// Begins with a pass of so many boxes.
@@ -81,6 +89,7 @@ impl Record {
             ("nczchunk_rechunk", Value::number(1)?),
             ("id", Value::text(&self.id)?),
             ("of", Value::text(&self.of)?),
+            ("source", Value::text(&self.source.map_or(String::new(), |version| version.to_string()))?),
             ("passes", Value::List(passes)),
             ("pass", Value::number(self.pass)?),
             ("done", Value::text(&done)?),
@@ -105,7 +114,8 @@ impl Record {
             let byte = std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
             done.push(byte.ok_or_else(|| root.malformed("\"done\" must be hexadecimal digits"))?);
         }
-        Ok(Record { id: text("id")?, of: text("of")?, passes, pass: root.require("pass")?.usize()?, done })
+        let source = text("source")?.parse().ok();
+        Ok(Record { id: text("id")?, of: text("of")?, source, passes, pass: root.require("pass")?.usize()?, done })
     }
 
     /// The journal that a storage has by this name, if it has one.
@@ -201,6 +211,7 @@ mod tests {
         assert_eq!(Record::read(&storage, "a/journal").unwrap(), None);
         let mut record = Record::new("this to \"that\"".to_owned(), vec![vec![1, 2], vec![3, 4]]);
         record.begin(1, 19).unwrap();
+        record.source = Some(u128::MAX - 7);
         let journal = Journal::new(Some(&storage), ["a/journal", "a/mark"], record);
         journal.change(|_| Ok(())).unwrap();
         for number in [0, 7, 8, 18] {
@@ -217,6 +228,14 @@ mod tests {
         read.begin(2, 19).unwrap();
         assert_eq!(read.num_done(), 0);
         assert!(Record::new(String::new(), Vec::new()).id != Record::new(String::new(), Vec::new()).id);
+    }
+
+    #[test]
+    fn a_record_is_of_one_source_as_far_as_that_is_known() {
+        let record = Record { source: Some(7), ..Record::new("x".to_owned(), Vec::new()) };
+        assert!(record.suits("x", Some(7)) && record.suits("x", None));
+        assert!(!record.suits("x", Some(8)) && !record.suits("y", Some(7)));
+        assert!(Record::new("x".to_owned(), Vec::new()).suits("x", Some(7)));
     }
 
     #[test]

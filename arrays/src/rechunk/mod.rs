@@ -180,6 +180,7 @@ pub fn rechunk_in(
 ) -> Result<Rechunked> {
     let name = name.trim_matches('/');
     let new = Array::unwritten(storage, name, description)?;
+    let version = source.version();
     let source = side_of(source, options)?;
     check(&source, &new.array)?;
     let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
@@ -190,7 +191,7 @@ pub fn rechunk_in(
         None => None,
     };
     let (record, decision) = match record {
-        Some(record) if record.of != of => {
+        Some(record) if !record.suits(&of, version) => {
             const OTHER: &str = "an unfinished rechunking from or to another array is here; \
                                  make the same call as before to continue it, or remove it";
             return Err(Error::from(ErrorKind::Argument(OTHER)).in_object(shown(name)));
@@ -215,7 +216,7 @@ pub fn rechunk_in(
                 storage.remove_empty(&place.work)?;
             }
             new.make_room(storage, name)?;
-            let record = Record::new(of, decision.chunks.clone());
+            let record = Record { source: version, ..Record::new(of, decision.chunks.clone()) };
             place.journal(record.clone()).mark()?;
             (record, decision)
         }

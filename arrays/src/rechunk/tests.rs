@@ -183,6 +183,30 @@ fn a_call_that_was_ended_is_continued_and_does_nothing_twice() {
     assert_eq!(again.err().unwrap().kind(), ErrorKind::NotOverwritten);
 }
 
+/// What was begun from one array is not continued from another, though that has the same shape.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn another_source_of_the_same_shape_is_refused() {
+    let (storage, to) = (memory(), memory());
+    let (one, expected) = maps(&storage);
+    let same = |name: &str| {
+        let of_one = one.describe(|same| Array::create_in(&storage, name, &same)).unwrap();
+        of_one.write(&Hyperslab::all(), &expected).unwrap();
+        of_one
+    };
+    let other = same("other");
+    let options = in_two_passes(&one);
+    let go = |source: &Array, options: &RechunkOptions<'_>| {
+        source.describe(|same| rechunk_in(source, &to, "a", &same.with_chunk_shape(&[240, 10, 10]), options))
+    };
+    let stop = |at: Progress| if at.chunks_done > 1 { 77 } else { 0 };
+    let ended = options.with_transfer(Options::default().with_progress(&stop));
+    assert_eq!(go(&one, &ended).err().unwrap().kind(), ErrorKind::Stopped(77));
+    let error = go(&other, &options).err().unwrap();
+    assert!(error.to_string().contains("an unfinished rechunking from or to another array"), "{error}");
+    assert!(go(&one, &options).unwrap().boxes_resumed > 0);
+}
+
 /// Another call completes the array meanwhile, and removes the temporary one: nothing wrong is written after that.
 #[test]
 #[cfg_attr(miri, ignore = "it takes too long")]
