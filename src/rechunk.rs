@@ -210,9 +210,9 @@ unsafe fn described(
     if let Some(storage) = temporary {
         with = with.with_temporary(&storage.0);
     }
-    let made = source.describe(|same| {
+    let made = source.describe_as(format, |same| {
         // Each is described for as long as what it is described with lives.
-        let formatted = same.with_format(format).with_endian(endian);
+        let formatted = same.with_endian(endian);
         let cut = match chunk_shape {
             Some(chunk_shape) => formatted.with_chunk_shape(chunk_shape).without_shards(),
             None => formatted,

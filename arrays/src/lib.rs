@@ -80,6 +80,10 @@ pub use array::{
 #[cfg(feature = "arrays")]
 #[doc(hidden)]
 pub use array::{change_group_attribute, create_group_at, format_above, one_node};
+// For the program.
+#[cfg(feature = "arrays")]
+#[doc(hidden)]
+pub use array::RetypedAttributes;
 #[cfg(feature = "arrays")]
 pub use dataset::{Attribute, AttributeValues, GroupDimension, Node};
 #[cfg(not(feature = "arrays"))]

@@ -76,18 +76,47 @@ def test_netcdf_has_types_of_numbers(tmp_path):
     assert array.attrs["i2"] == [True]
 
 
-def test_attributes_of_netcdf_files(tmp_path):
+@pytest.mark.parametrize("format", ["NETCDF3_64BIT_DATA", "NETCDF4"])
+def test_attributes_of_netcdf_files(tmp_path, format):
     netCDF4 = pytest.importorskip("netCDF4")
-    with netCDF4.Dataset(tmp_path / "a.nc", "w", format="NETCDF3_64BIT_DATA") as file:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=format) as file:
         file.createDimension("x", 2)
         for owner in [file, file.createVariable("v", "f4", ("x",))]:
+            owner.setncattr("empty", "")
             owner.text, owner.float, owner.ints = "K", np.float32(0.1), np.array([1, 2], "i4")
             owner.byte, owner.large = np.int8(-1), np.uint64(2**64 - 1)
     with nczchunk.open(tmp_path / "a.nc", "v") as array:
         for attrs in [array.attrs, *(node.attrs for node in nczchunk.list_nodes(tmp_path / "a.nc"))]:
             assert attrs["text"] == "K" and attrs["ints"].dtype == "i4" and attrs["ints"].tolist() == [1, 2]
+            assert attrs["empty"] == ""
             assert (attrs["float"], attrs["byte"], attrs["large"]) == (np.float32(0.1), -1, 2**64 - 1)
             assert attrs["float"].dtype == "f4" and attrs["byte"].dtype == "i1" and attrs["large"].dtype == "u8"
+
+
+@pytest.mark.parametrize("where", ["a.nc", "file://{}#mode=nczarr,file"])
+def test_a_text_of_netcdf_is_a_string_and_several_are_a_list(tmp_path, where):
+    netCDF4 = pytest.importorskip("netCDF4")
+    try:
+        file = netCDF4.Dataset(where.format(tmp_path / "a") if "{" in where else tmp_path / where, "w")
+    except OSError:
+        pytest.skip("a netCDF-C without NCZarr")
+    with file:
+        for owner in [file, file.createVariable("v", "i4", ())]:
+            owner.accented, owner.ascii = "é", "e"
+            owner.setncattr_string("one", "x")
+            owner.setncattr_string("two", ["x", "y"])
+    path = next(tmp_path.iterdir())
+    with nczchunk.open(path, "v") as array:
+        for attrs in [array.attrs, *(node.attrs for node in nczchunk.list_nodes(path))]:
+            assert same(attrs, {"accented": "é", "ascii": "e", "one": "x", "two": ["x", "y"]})
+        assert array.attrs.as_netcdf()["one"] == ["x"]
+
+
+def test_a_list_of_one_text_stays_a_list(tmp_path):
+    array = nczchunk.create(tmp_path / "a", "v", shape=(2,), dtype="f4", dims=["x"], format="nczarr")
+    array.attrs["one"] = ["x"]
+    array.attrs.update(another=["x"])
+    assert same(array.attrs, {"one": ["x"], "another": ["x"]})
 
 
 def test_numbers_of_numpy_become_json(tmp_path):

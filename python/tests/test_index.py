@@ -56,6 +56,30 @@ def test_random_indices_write_what_numpy_writes(tmp_path):
     assert np.array_equal(array[...], values)
 
 
+def test_leading_dimensions_of_one_element_are_left_out_as_by_numpy(tmp_path):
+    values = np.zeros((2, 3), "f4")
+    array = nczchunk.create(tmp_path / "a", shape=values.shape, dtype="f4")
+    for i, (index, new) in enumerate([(0, np.ones((1, 3))), (..., np.ones((1, 2, 3))), (1, np.ones((1, 1, 1))),
+                                      (slice(0, 2), np.ones((1, 1, 3))), ([1, 0], np.ones((1, 2, 3)))]):
+        array[index], values[index] = new * i, new * i
+        assert np.array_equal(array[...], values)
+    for index, new in [(0, np.ones((2, 3))), (0, np.ones((1, 2))), ((0, 0), [1]), (..., np.ones((2, 1, 3)))]:
+        with pytest.raises(ValueError):
+            values[index] = new
+        with pytest.raises(ValueError, match="expected the shape"):
+            array[index] = new
+
+
+def test_in_finds_what_it_finds_in_numpy(pair, tmp_path):
+    array, values = pair
+    for value in [0, 1000, -1, 5.5, values.max(), values[3], values[2, 1], values + 1, "x", None]:
+        assert (value in array) == (value in values), value
+    one = nczchunk.create(tmp_path / "a", shape=(), dtype="f8")
+    texts = nczchunk.create(tmp_path / "b", shape=(2, 2), dtype=str)
+    texts[1, 1] = "x"
+    assert 0.0 in one and 1 not in one and "x" in texts and "" in texts and "y" not in texts
+
+
 def test_random_views_are_read_into(pair):
     array, values = pair
     rng = random.Random(3)

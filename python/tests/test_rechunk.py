@@ -65,6 +65,19 @@ def test_progress_is_told_and_what_it_raises_ends_the_call(maps, tmp_path):
         nczchunk.rechunk(source, tmp_path / "x", progress=3)
 
 
+def test_what_progress_raises_when_all_is_done_comes_after_the_array_is_complete(maps, tmp_path):
+    source, values = maps
+
+    def stop(done, total):
+        if done == total:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        nczchunk.rechunk(source, tmp_path / "series", chunks=(240, 10, 10), progress=stop)
+    with nczchunk.open(tmp_path / "series") as array:
+        assert np.array_equal(array[...], values)
+
+
 def test_two_passes_have_a_temporary_array(maps, tmp_path):
     source, values = maps
     source.threads = 1

@@ -1,5 +1,6 @@
 """The engine of xarray, beside xarray's own."""
 
+import inspect
 import shutil
 
 import numpy as np
@@ -59,11 +60,44 @@ def test_what_marks_missing_elements(tmp_path, dtype, fill, zarr_format):
             xarray.testing.assert_identical(found.load(), due.load())
 
 
-def test_netcdf_s_zarr_has_the_fill_value_of_its_metadata(tmp_path):
-    array = nczchunk.create(tmp_path / "a", "v", shape=(3,), dtype="i2", dims=["x"], fill_value=-9, format="nczarr")
+def test_in_netcdf_s_zarr_only_the_attribute_marks_missing_elements(tmp_path):
+    # netCDF's default is an element like others.
+    array = nczchunk.create(tmp_path / "a", "v", shape=(3,), dtype="u1", dims=["x"], fill_value=255, format="nczarr")
     array[:2] = [1, 2]
     with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
+        assert found["v"].dtype == "u1" and found["v"].values.tolist() == [1, 2, 255]
+    array.attrs["_FillValue"] = np.uint8(255)
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
         assert found["v"].values[:2].tolist() == [1, 2] and np.isnan(found["v"].values[2])
+
+
+@pytest.mark.parametrize("dtype, fill, attribute", [
+    ("f4", 0, -999.0), ("i2", -1, 0), ("f4", 0, "NaN"), ("i4", 0, "x"), ("f4", 0, None), ("S1", b"b", "x"),
+    ("f8", np.nan, "AAAAAAAA+H8="), (str, "b", None), (str, None, None)])
+def test_in_zarr_2_the_metadata_mark_missing_elements_whatever_the_attribute(tmp_path, dtype, fill, attribute):
+    zarr = pytest.importorskip("zarr")
+    attrs = {} if attribute is None else {"_FillValue": attribute}
+    array = nczchunk.create(tmp_path, "v", shape=(3,), dtype=dtype, dims=["x"], fill_value=fill, format="zarr2",
+                            attrs=attrs)
+    array[...] = ["a", "b", ""] if np.dtype(dtype).kind in "US" else [0, 1, -1]
+    if tuple(map(int, zarr.__version__.split(".")[:2])) < (3, 1) and dtype is str:
+        pytest.skip("an older zarr-python, which has strings as objects")
+    due = xarray.open_zarr(tmp_path, chunks=None, consolidated=False)
+    with xarray.open_dataset(tmp_path, engine="nczchunk") as found:
+        xarray.testing.assert_identical(found.load(), due.load())
+
+
+@pytest.mark.parametrize("dtype, text, due", [
+    ("f4", "NaN", [True, False, False]), ("f8", "Infinity", [False, True, False]),
+    ("f4", "-Infinity", [False, False, True]), ("f8", "AAAAAAAA8H8=", [False, True, False])])
+def test_fill_values_that_are_texts(tmp_path, dtype, text, due):
+    array = nczchunk.create(tmp_path, "v", shape=(3,), dtype=dtype, dims=["x"], attrs={"_FillValue": text})
+    array[...] = [np.nan, np.inf, -np.inf]
+    with xarray.open_dataset(tmp_path, engine="nczchunk") as found:
+        assert np.isnan(found["v"].values).tolist() == [True, *due[1:]]
+    array.attrs["_FillValue"] = "!" + text
+    with pytest.raises(nczchunk.errors.Corrupt, match="variable 'v'.*_FillValue is no value of the type float"):
+        xarray.open_dataset(tmp_path, engine="nczchunk")
 
 
 def test_a_variable_that_cannot_be_opened_is_named(tmp_path):
@@ -101,6 +135,10 @@ def test_groups_and_what_cannot_be_read(tmp_path):
         assert found["a"].values.tolist() == [3, 3, 3, 3] and found["a"].dims == ("x",)
     with pytest.raises(FileNotFoundError):
         xarray.open_dataset(tmp_path / "none", engine="nczchunk")
+    with pytest.raises(FileNotFoundError, match="g/a: this is an array, and not a group"):
+        xarray.open_dataset(tmp_path, engine="nczchunk", group="g/a")
+    with xarray.open_dataset(tmp_path, engine="nczchunk", group=None) as found:
+        assert not found.variables
 
 
 def test_netcdf_classic(tmp_path):
@@ -130,3 +168,138 @@ def test_trees_of_groups(tmp_path, zarr_format):
         xarray.testing.assert_identical(found["deep"].to_dataset().load(), due["ocean/deep"].to_dataset())
     groups = xarray.open_groups(tmp_path / "a", engine="nczchunk")
     assert sorted(groups) == ["/", "/ocean", "/ocean/deep", "/ocean/deep/empty"]
+
+
+DECODERS = [
+    {"decode_cf": False}, {"mask_and_scale": False}, {"decode_times": False}, {"concat_characters": False},
+    {"decode_coords": False}, {"decode_coords": "all"}, {"use_cftime": True}, {"decode_timedelta": True},
+    {"decode_timedelta": False}, {"drop_variables": ["packed"]}, {"drop_variables": "text"}, {}]
+
+
+@pytest.fixture(params=["NETCDF4", "NETCDF3_CLASSIC"])
+def netcdf(request, tmp_path):
+    """A netCDF file with something for each of xarray's decoders."""
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=request.param) as file:
+        file.set_auto_maskandscale(False)
+        for name, length in [("x", 3), ("letters", 4)]:
+            file.createDimension(name, length)
+        file.empty, file.title = "", "made up"
+
+        def add(name, dtype, dims, values, fill_value=None, **attrs):
+            variable = file.createVariable(name, dtype, dims, fill_value=fill_value)
+            variable.setncatts(attrs)
+            variable.set_auto_mask(False)
+            variable.set_auto_scale(False)
+            variable[...] = values
+
+        add("packed", "i2", ("x",), [1, 20000, -1], -1, scale_factor=np.float32(0.1), add_offset=np.float32(1.7))
+        add("missing", "f4", ("x",), [1, -9999.9, 2], missing_value=np.float32(-9999.9), coordinates="height")
+        add("several", "f4", ("x",), [0.1, 0.3, 2], missing_value=np.array([0.1, 0.3], "f4"))
+        add("limited", "f4", ("x",), [1, 2, 3], valid_min=np.float32(0.1), counts=np.array([1, 2], "i4"))
+        add("unsigned", "i1", ("x",), [-1, 2, 3], -1, _Unsigned="true")
+        add("time", "i4", ("x",), [0, 1, 2], units="days since 2000-01-01")
+        add("period", "i4", ("x",), [0, 1, 2], units="hours")
+        add("height", "f8", (), 2.0)
+        add("text", "S1", ("x", "letters"), np.array([list("abcd"), list("ef  "), list("gh  ")], "S1"))
+        add("letter", "S1", ("x",), np.array([b"a", b"_", b"c"]), b"_")
+    return tmp_path / "a.nc"
+
+
+@pytest.mark.parametrize("options", DECODERS, ids=str)
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_netcdf_files_are_as_netcdf4_python_reads_them_with_each_decoder(netcdf, options):
+    if options.get("use_cftime"):
+        pytest.importorskip("cftime")
+    with xarray.open_dataset(netcdf, engine="netcdf4", **options) as due:
+        with xarray.open_dataset(netcdf, engine="nczchunk", **options) as found:
+            xarray.testing.assert_identical(found.load(), due.load())
+            for name in due.variables:
+                assert found[name].dtype == due[name].dtype, name
+                for key in ["_FillValue", "missing_value", "scale_factor", "add_offset"]:
+                    ours, theirs = (np.asarray(one[name].encoding.get(key)) for one in (found, due))
+                    assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist(), (name, key)
+
+
+def test_the_class_of_the_engine_has_the_options_of_its_name(tmp_path):
+    from nczchunk.xarray_backend import Backend
+
+    nczchunk.create(tmp_path, "v", shape=(2,), dtype="i2", dims=["x"], attrs={"_FillValue": 0})
+    for engine in ["nczchunk", Backend]:
+        with xarray.open_dataset(tmp_path, engine=engine, decode_cf=False) as found:
+            assert found["v"].dtype == "i2" and found["v"].attrs == {"_FillValue": 0}
+    given = inspect.signature(Backend.open_dataset).parameters
+    assert Backend.open_dataset_parameters == tuple(name for name in given if name != "self")
+
+
+@pytest.fixture
+def ragged(tmp_path):
+    """Variables that are shorter than their unlimited dimensions, which are defined in groups above or their own."""
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("u", None)
+        file.createDimension("x", 2)
+        group = file.createGroup("g")
+        own = group.createGroup("own")
+        own.createDimension("t", None)
+        for owner, name, dims, dtype, shape in [
+                (file, "long", ("t", "x"), "f4", (5, 2)), (file, "short", ("t", "x"), "f4", (3, 2)),
+                (file, "t", ("t",), "i4", (4,)), (file, "never", ("t", "x"), "f8", (0, 2)),
+                (file, "letters", ("t",), "S1", (2,)),
+                (file, "texts", ("t",), str, (2,)), (group, "longest", ("t", "x"), "i4", (7, 2)),
+                (own, "v", ("t", "u"), "i4", (3, 1)), (own, "w", ("t",), "i4", (1,))]:
+            variable = owner.createVariable(name, dtype, dims)
+            values = np.arange(np.prod(shape)).reshape(shape)
+            where = tuple(slice(0, length) for length in shape)
+            if values.size:
+                variable[where] = values.astype(str).astype(object) if dtype is str else values.astype(dtype)
+    return tmp_path / "a.nc"
+
+
+@pytest.mark.parametrize("group", [None, "g", "g/own"])
+def test_short_variables_have_fill_values_up_to_their_unlimited_dimension(ragged, group):
+    due = xarray.open_dataset(ragged, engine="netcdf4", group=group)
+    with due, xarray.open_dataset(ragged, engine="nczchunk", group=group) as found:
+        assert dict(found.sizes) == dict(due.sizes) and found.encoding["unlimited_dims"]
+        xarray.testing.assert_identical(found.load(), due.load())
+
+
+def test_parts_of_short_variables_are_read_lazily_as_any_other(tmp_path):
+    netCDF4 = pytest.importorskip("netCDF4")
+    due = np.full((4, 2, 7), -1, "i2")
+    due[:2, :, :3] = np.arange(12).reshape(2, 2, 3)
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        for dim, length in [("u", None), ("x", 2), ("t", None)]:
+            file.createDimension(dim, length)
+        file.createVariable("v", "i2", ("u", "x", "t"), fill_value=-1)[:2, :, :3] = due[:2, :, :3]
+        file.createVariable("w", "i2", ("u", "t"))[:4, :7] = 0
+    with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk", mask_and_scale=False) as found:
+        for index in [..., 0, 3, -4, (1, 1, 2), (1, 1, 6), np.s_[::-1, :, ::-1], np.s_[1:, 0, 2:5], np.s_[:, :, 6:1:-2],
+                      np.s_[3:, :, 3:], np.s_[:, 1, ::3], np.s_[2::-1, :, 2::-1], np.s_[:, :, 3:3],
+                      [3, 0, 1], np.s_[:, [1, 0], [6, 0, 2, 2]]]:
+            part = found["v"][index]
+            assert not part.variable._in_memory
+            orthogonal = np.ix_(range(4), [1, 0], [6, 0, 2, 2]) if isinstance(index, tuple) and list in map(
+                type, index) else index
+            assert part.dtype == "i2" and np.array_equal(part.values, due[orthogonal]), index
+
+
+@pytest.mark.parametrize("format", ["netcdf", "zarr2", "zarr3"])
+def test_strings_have_the_types_that_xarray_gives_them(tmp_path, format):
+    dataset = xarray.Dataset({"s": ("x", np.array(["a", "böd", ""], object)), "n": ("x", np.arange(3))})
+    if format == "netcdf":
+        pytest.importorskip("netCDF4")
+        dataset.to_netcdf(tmp_path / "a", engine="netcdf4")
+        given = {"engine": "netcdf4"}
+    else:
+        dataset.to_zarr(tmp_path / "a", zarr_format=int(format[-1]), consolidated=False)
+        given = {"engine": "zarr", "consolidated": False}
+    with xarray.open_dataset(tmp_path / "a", **given) as due:
+        with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
+            assert found["s"].dtype == due["s"].dtype and found["s"].encoding["dtype"] == due["s"].encoding["dtype"]
+            for index in [..., 1, slice(None, None, -1), [2, 0]]:
+                xarray.testing.assert_identical(found["s"][index].load(), due["s"][index].load())
+            found.to_zarr(tmp_path / "b", consolidated=False)
+    with xarray.open_dataset(tmp_path / "b", engine="nczchunk") as again:
+        assert again["s"].values.tolist() == ["a", "böd", ""]

@@ -255,6 +255,11 @@ fn serve(stream: &TcpStream, state: &State) {
     }
 }
 
+/// Whether `If-Match` is true of an object with this ETag: by RFC 9110 a weak one is equal to none, not even to itself.
+fn matches(wanted: &str, etag: &str) -> bool {
+    wanted == "*" || !etag.starts_with("W/") && wanted.split(',').any(|wanted| wanted.trim() == etag)
+}
+
 /// Answers a request; `false` if the connection is over.
 fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     let Request { method, path, headers, .. } = request;
@@ -295,7 +300,7 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     let weak = if state.has_weak_etags.load(SeqCst) { "W/" } else { "" };
     let (bytes, etag) = (object.bytes.clone(), format!("{weak}\"{}\"", object.version));
     drop(objects);
-    if headers.get("if-match").is_some_and(|wanted| *wanted != etag) {
+    if headers.get("if-match").is_some_and(|wanted| !matches(wanted, &etag)) {
         return stream.write_all(b"HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n").is_ok();
     }
     let len = bytes.len();

@@ -82,7 +82,7 @@ impl Contents {
         alloc::push(&mut nodes, alloc::text(name)?)?;
         while let Some(node) = nodes.pop() {
             match chunk_names(storage, &node)? {
-                Some(names) => contents.add_array(storage, &node, &names)?,
+                Some(names) => contents.add_array(storage, &node, &names, &in_the_way)?,
                 None => contents.add_group(storage, &node, &mut nodes)?,
             }
         }
@@ -95,18 +95,11 @@ impl Contents {
     /// `Exists` about anything else, unless the name is empty: then other things may be beside the array.
     pub(super) fn of_nothing(storage: &Storage, name: &str, names: &ChunkNames) -> Result<Self> {
         let mut contents = Contents::default();
-        match contents.add_array(storage, name, names) {
+        match contents.add_array(storage, name, names, &in_the_way) {
             Err(error) if name.is_empty() && error.kind() == ErrorKind::Exists => {
-                let mut is_taken = false;
-                storage.list(name, &mut |last, entry| {
-                    is_taken |= zarr::DOCUMENTS.contains(&last)
-                        || match entry {
-                            Entry::Object => names.is_chunk(last)?,
-                            Entry::Prefix => false,
-                        };
-                    Ok(())
-                })?;
-                if is_taken { Err(error) } else { Ok(Contents::default()) }
+                let mut taken = Contents::default();
+                taken.add_array(storage, name, names, &|_| Ok(()))?;
+                if taken.documents.is_empty() && taken.chunks.is_empty() { Ok(Contents::default()) } else { Err(error) }
             }
             added => added.map(|()| contents),
         }
@@ -123,7 +116,14 @@ impl Contents {
         self.documents.is_empty() && self.chunks.is_empty() && self.prefixes.is_empty()
     }
 
-    fn add_array(&mut self, storage: &Storage, name: &str, names: &ChunkNames) -> Result<()> {
+    /// Adds the documents and chunks of an array, and calls `other` with what is neither.
+    fn add_array(
+        &mut self,
+        storage: &Storage,
+        name: &str,
+        names: &ChunkNames,
+        other: &dyn Fn(&str) -> Result<()>,
+    ) -> Result<()> {
         let mut keys = Vec::new();
         alloc::push(&mut keys, String::new())?;
         while let Some(prefix) = keys.pop() {
@@ -143,7 +143,7 @@ impl Contents {
                         alloc::push(&mut keys, alloc::text(&key)?)?;
                         alloc::push(&mut self.prefixes, object)?;
                     }
-                    _ => return Err(in_the_way(&object)),
+                    _ => other(&object)?,
                 }
                 Ok(())
             })?;
@@ -156,7 +156,7 @@ impl Contents {
             let full = alloc::text(&below(name, last)?)?;
             match entry {
                 Entry::Object if zarr::DOCUMENTS.contains(&last) => alloc::push(&mut self.documents, full)?,
-                Entry::Object => return Err(in_the_way(&full)),
+                Entry::Object => in_the_way(&full)?,
                 Entry::Prefix if storage.is_link(&full)? => alloc::push(&mut self.chunks, full)?,
                 Entry::Prefix => {
                     alloc::push(&mut self.prefixes, alloc::text(&full)?)?;
@@ -174,8 +174,8 @@ impl Contents {
     }
 }
 
-fn in_the_way(object: &str) -> Error {
-    Error::from(ErrorKind::Exists).in_object(object)
+fn in_the_way(object: &str) -> Result<()> {
+    Err(Error::from(ErrorKind::Exists).in_object(object))
 }
 
 /// How the chunks of the array of this name are called; `None` if it is a group, or neither.

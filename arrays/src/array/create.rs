@@ -65,7 +65,7 @@ impl New {
     /// Writes it.
     pub(super) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
         make_room(storage, name, self)?;
-        self.write_documents(storage, name)
+        self.write_documents(storage, name, false)
     }
 
     /// Makes sure that nothing is where the array is to be.
@@ -78,8 +78,9 @@ impl New {
         &self.array
     }
 
-    /// Writes the documents, with those of missing groups above.
-    pub(super) fn write_documents(&self, storage: &Storage, name: &str) -> Result<()> {
+    /// Writes the documents, with those of missing groups above. Attributes without an array are replaced if it
+    /// `continues` what another call may have begun.
+    pub(super) fn write_documents(&self, storage: &Storage, name: &str, continues: bool) -> Result<()> {
         documents::forget_consolidated(storage, name)?;
         for group in &self.groups {
             documents::make_group(storage, group, self.format, Value::Object(Vec::new()))?;
@@ -91,6 +92,7 @@ impl New {
         // Both names first: what is written is removed without an allocation that may fail, unless they are long.
         let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
         let written = match &self.attributes {
+            Some(text) if continues => storage.write(&attributes, text.as_bytes()),
             Some(text) => storage.write_over(&attributes, None, text.as_bytes()),
             None => Ok(()),
         };
@@ -137,17 +139,27 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
         );
         return Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
     }
+    const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
+    check_lengths(storage, name, &metadata.dimension_names, &metadata.shape, ErrorKind::Argument(OTHER))
+}
+
+/// Refuses lengths that dimensions of these names do not have in another array of the group.
+pub(super) fn check_lengths(
+    storage: &Storage,
+    name: &str,
+    names: &[Option<String>],
+    shape: &[usize],
+    refused: ErrorKind,
+) -> Result<()> {
+    let group = name.rsplit_once('/').map_or("", |(group, _)| group);
     list::list_each(storage, group, false, &mut |node| {
         let is_other = |d: usize, dimension: &str| {
-            let at = metadata.dimension_names.iter().position(|name| name.as_deref() == Some(dimension));
-            at.is_some_and(|at| metadata.shape.get(at) != node.shape().get(d))
+            let at = names.iter().position(|name| name.as_deref() == Some(dimension));
+            at.is_some_and(|at| shape.get(at) != node.shape().get(d))
         };
         let mut dimensions = 0..if node.name() == name { 0 } else { node.shape().len() };
         match dimensions.find(|&d| node.dimension_name(d).is_some_and(|dimension| is_other(d, dimension))) {
-            Some(d) => {
-                const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
-                Err(Error::from(ErrorKind::Argument(OTHER)).in_dimension(d).in_object(node.name()))
-            }
+            Some(d) => Err(Error::from(refused).in_dimension(d).in_object(node.name())),
             None => Ok(()),
         }
     })
@@ -204,6 +216,11 @@ mod tests {
             let storage = with(&[there]);
             assert_eq!(create(&storage, "a", &four).unwrap_err().status(), crate::status::EEXIST, "{there}");
             assert_eq!(names(&storage, ""), ["a"]);
+        }
+        // Other things may be beside an array that has no name, but no chunks that it would take for its own.
+        for (there, is_free) in [("c/0", false), ("c/7", true), ("c/x", true), ("b/0", true), ("c/0/0", true)] {
+            let storage = with(&["README", there]);
+            assert_eq!(create(&storage, "", &four).is_ok(), is_free, "{there}");
         }
         let storage = with(&["b/0"]);
         create(&storage, "a", &Description::new(&[4, 4], ElementType::Int)).unwrap();

@@ -14,6 +14,7 @@
 //!   group.rs        groups: created, changed, consolidated
 //!   nczarr.rs       netCDF-C's own metadata of groups
 //!   resize.rs       removing what another shape cuts off
+//!   retyped.rs      attributes as those of a copy
 //!   list.rs         what is in a group
 //!   dimensions.rs   the dimensions that a group defines
 //!   backing.rs      how an array is stored
@@ -36,13 +37,13 @@ mod nczarr;
 mod parquet;
 mod references;
 mod resize;
+mod retyped;
 mod write_references;
 
 use std::any::type_name;
 use std::path::Path;
 
 use crate::alloc;
-use crate::buffer::Buffer;
 use crate::cache::Cache;
 use crate::dataset::{Attribute, Attributes, Opened};
 use crate::element::ElementType;
@@ -50,7 +51,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
-use crate::object::{ByteRange, Memory, Storage, check_name};
+use crate::object::{Memory, Storage, check_name};
 use crate::plan::Plan;
 use crate::store::{ChunkLocation, ChunkStore, ReadCost};
 use crate::strings;
@@ -67,6 +68,7 @@ pub use joined::{concat, concat_document};
 pub use list::{list, list_each, one_node};
 pub use locate::{create_storage, is_url, open_storage};
 pub use nczarr::write_netcdf_groups;
+pub use retyped::RetypedAttributes;
 pub use write_references::{references, write_references};
 
 /// An open array: its variable, its store, and its metadata.
@@ -107,7 +109,7 @@ impl Unwritten {
 
     /// Writes the metadata of an array whose chunks are written.
     pub(crate) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
-        self.new.write_documents(storage, name)
+        self.new.write_documents(storage, name, true)
     }
 }
 
@@ -254,6 +256,15 @@ impl Array {
     /// # Errors
     /// Those of the function; `OutOfMemory`.
     pub fn describe<T>(&self, make: impl FnOnce(Description<'_>) -> Result<T>) -> Result<T> {
+        self.describe_as(ArrayFormat::ZarrV3, make)
+    }
+
+    /// [`describe`](Self::describe) with another format, in which elements and attributes may keep types that Zarr v3
+    /// does not have: characters, and in NCZarr the types of attributes.
+    ///
+    /// # Errors
+    /// Those of `describe`.
+    pub fn describe_as<T>(&self, format: ArrayFormat, make: impl FnOnce(Description<'_>) -> Result<T>) -> Result<T> {
         let mut lists: [Vec<usize>; 3] = Default::default();
         let (mut names, mut codecs) = (Vec::new(), Vec::new());
         let is_zarr = matches!(self.stored, Stored::Zarr(_));
@@ -268,14 +279,19 @@ impl Array {
             alloc::push(&mut lists[2], dimension.chunklen().saturating_mul(variable.write_ratio(d).unwrap_or(1)))?;
             alloc::push(&mut names, self.dimension_name(d).unwrap_or_default())?;
         }
-        let json = self.own_attributes_json()?;
+        let json = if format == ArrayFormat::NcZarr { String::new() } else { self.own_attributes_json()? };
+        let retyped = RetypedAttributes::new(self.attributes(), format)?;
+        let attributes = retyped.values()?;
         let element = match *self.element_type() {
-            // Zarr v3 has no characters.
-            ElementType::Char => ElementType::Text { len: 1 },
+            // It has no characters.
+            ElementType::Char if format == ArrayFormat::ZarrV3 => ElementType::Text { len: 1 },
             element => element,
         };
         let [shape, chunk_shape, shard_shape] = &lists;
-        let mut description = Description::new(shape, element).with_attributes_json(&json);
+        let mut description = Description::new(shape, element)
+            .with_format(format)
+            .with_attributes_json(&json)
+            .with_attributes(&attributes);
         if names.iter().any(|name| !name.is_empty()) {
             description = description.with_dimension_names(&names);
         }
@@ -401,6 +417,11 @@ impl Array {
         }
         if metadata.is_scalar {
             return Ok(());
+        }
+        if metadata.is_nczarr && old.dimensions().iter().zip(shape).any(|(dimension, &len)| dimension.len() != len) {
+            const SHARED: &str = "resizing a dimension that netCDF-C shares among arrays: it has one length";
+            let refused = ErrorKind::Unsupported(SHARED);
+            create::check_lengths(storage, name, &metadata.dimension_names, shape, refused)?;
         }
         let mut variable = opened.variable.try_clone()?;
         let mut shrinks = false;
@@ -580,18 +601,15 @@ impl Array {
         &self.name
     }
 
-    /// The version of the object that describes the array, or of the file that it is in: it tells the array from others
-    /// that are described alike. `None` where the storage tells none.
-    pub(crate) fn version(&self) -> Option<u128> {
-        let version_of = |object: &str| {
-            let read = self.storage.read_version(object, ByteRange::At(0), &mut Buffer::new(&mut []));
-            read.ok().flatten().and_then(|(_, version)| version)
-        };
+    /// What tells the array from others that are described alike, and from what was at its place before: a version of
+    /// its metadata document, or of the file that it is in. Chunks below the same document may have changed
+    /// nevertheless. `None` where the storage tells none.
+    pub fn version(&self) -> Option<u128> {
         if let Some(file) = self.storage.file_name() {
-            return version_of(file);
+            return self.storage.lasting_version(file);
         }
         let names = [documents::V3, documents::V2_ARRAY].map(|last| documents::below(&self.name, last).ok());
-        names.into_iter().flatten().find_map(|object| version_of(&object))
+        names.into_iter().flatten().find_map(|object| self.storage.lasting_version(&object))
     }
 
     /// The name of the storage format: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic`, `cfdb` or `HDF5`.

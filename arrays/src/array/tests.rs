@@ -1075,6 +1075,52 @@ fn dimensions_of_a_group_keep_their_lengths() {
     assert_eq!(document(&storage, "v/.zarray").unwrap(), array);
 }
 
+/// What Zarr v3 does not have is kept where it can be: characters, and types of attributes.
+#[test]
+fn an_array_is_described_for_a_format() {
+    let storage = storage();
+    let attributes = [("valid", AttributeValue::Short(&[-1, 1])), ("scale", AttributeValue::Float(&[0.1]))];
+    let description = Description::new(&[4], ElementType::Char)
+        .with_format(ArrayFormat::NcZarr)
+        .with_dimension_names(&["t"])
+        .with_attributes(&attributes);
+    let array = Array::create_in(&storage, "a", &description).unwrap();
+    for (format, element, types) in [
+        (ArrayFormat::NcZarr, ElementType::Char, [ElementType::Short, ElementType::Float]),
+        (ArrayFormat::ZarrV2, ElementType::Char, [ElementType::Int, ElementType::Double]),
+        (ArrayFormat::ZarrV3, ElementType::Text { len: 1 }, [ElementType::Int, ElementType::Double]),
+    ] {
+        let name = format!("{format:?}");
+        let same = array.describe_as(format, |same| Array::create_in(&self::storage(), &name, &same)).unwrap();
+        let of =
+            |name: &str| *same.attributes().iter().find(|attribute| attribute.name() == name).unwrap().element_type();
+        assert_eq!((*same.element_type(), ["valid", "scale"].map(of)), (element, types));
+        assert!(same.attributes_json().contains(r#""scale":0.10000000149011612"#), "{}", same.attributes_json());
+    }
+}
+
+/// Arrays that netCDF-C reads agree on the lengths of dimensions in their group, however they are changed.
+#[test]
+fn arrays_of_a_group_agree_on_their_dimensions() {
+    let storage = storage();
+    let description =
+        Description::new(&[4], ElementType::Short).with_format(ArrayFormat::NcZarr).with_dimension_names(&["t"]);
+    let mut one = Array::create_in(&storage, "g/one", &description).unwrap();
+    let before = document(&storage, "g/one/.zarray");
+    one.resize(&[5]).unwrap();
+    one.resize(&[4]).unwrap();
+    let other = Array::create_in(&storage, "g/other", &description).unwrap();
+    let error = one.resize(&[5]).unwrap_err();
+    assert!(error.to_string().starts_with("g/other: dimension 0: not supported: resizing a dimension"), "{error}");
+    one.resize(&[4]).unwrap();
+    assert_eq!((document(&storage, "g/one/.zarray"), other.variable().dimensions()[0].len()), (before, 4));
+    // Elsewhere nobody takes dimensions for the same.
+    let description = description.with_format(ArrayFormat::ZarrV2);
+    for name in ["h/one", "h/other"] {
+        Array::create_in(&storage, name, &description).unwrap().resize(&[5]).unwrap();
+    }
+}
+
 /// Without a fill value what is cut off of a chunk becomes zeros.
 #[test]
 fn what_is_cut_off_without_a_fill_value_is_zeros() {

@@ -23,7 +23,7 @@ use crate::json::Value;
 pub(super) fn attributes(mut all: Value, variable: &VariableMetadata) -> Result<Value> {
     if let Some(Packing { name, factor, offset, fill_value }) = &variable.data_type.packing {
         if let Some(scale) = factor.map(|factor| 1.0 / factor) {
-            all.set("scale_factor", float_as_json(scale, scale)?)?;
+            all.set("scale_factor", float_as_json(scale)?)?;
         }
         all.set("add_offset", offset.copied()?)?;
         if let Some(fill_value) = fill_value {

@@ -68,14 +68,8 @@ impl Attribute {
             ElementType::UShort => numbers(bytes, |bytes| Value::number(u16::from_ne_bytes(bytes))),
             ElementType::UInt => numbers(bytes, |bytes| Value::number(u32::from_ne_bytes(bytes))),
             ElementType::UInt64 => numbers(bytes, |bytes| Value::number(u64::from_ne_bytes(bytes))),
-            ElementType::Float => numbers(bytes, |bytes| {
-                let value = f32::from_ne_bytes(bytes);
-                float_as_json(value, value.into())
-            }),
-            ElementType::Double => numbers(bytes, |bytes| {
-                let value = f64::from_ne_bytes(bytes);
-                float_as_json(value, value)
-            }),
+            ElementType::Float => numbers(bytes, |bytes| float_as_json(f32::from_ne_bytes(bytes).into())),
+            ElementType::Double => numbers(bytes, |bytes| float_as_json(f64::from_ne_bytes(bytes))),
             _ => numbers(bytes, |bytes| Value::number(u8::from_ne_bytes(bytes))),
         }
     }
@@ -140,14 +134,15 @@ pub(crate) fn lossy_text(bytes: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// A floating-point number as the shortest text that reads as the same one, and as Python writes what JSON lacks.
-pub(crate) fn float_as_json(shown: impl std::fmt::Debug, value: f64) -> Result<Value> {
+/// A number as the shortest text that reads as the same double, the only type that readers of JSON have; what JSON
+/// lacks is as Python writes it.
+pub(crate) fn float_as_json(value: f64) -> Result<Value> {
     if value.is_nan() {
         Value::number("NaN")
     } else if value.is_infinite() {
         Value::number(if value > 0.0 { "Infinity" } else { "-Infinity" })
     } else {
-        Value::number(format_args!("{shown:?}"))
+        Value::number(format_args!("{value:?}"))
     }
 }
 
@@ -189,8 +184,8 @@ mod tests {
             alone,
         ]);
         let text = [
-            r#"{"text":"a\"�b","byte":-1,"ubyte":[255,1],"float":[0.1,NaN],"none":[],"short":-32768,"#,
-            r#""int":-2147483648,"int64":-9223372036854775808,"ushort":65535,"uint":4294967295,"#,
+            r#"{"text":"a\"�b","byte":-1,"ubyte":[255,1],"float":[0.10000000149011612,NaN],"none":[],"#,
+            r#""short":-32768,"int":-2147483648,"int64":-9223372036854775808,"ushort":65535,"uint":4294967295,"#,
             r#""uint64":18446744073709551615,"#,
             r#""double":-Infinity,"texts":["x","y"],"alone":"x"}"#,
         ];

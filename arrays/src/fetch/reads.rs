@@ -173,7 +173,7 @@ impl AtOnce<'_, '_> {
 ///
 /// # Errors
 /// `StoredLength` if they are others.
-fn read_of(object_size: u64, begin: ByteRange, buffer: &Buffer<'_>) -> Result<usize> {
+pub(super) fn read_of(object_size: u64, begin: ByteRange, buffer: &Buffer<'_>) -> Result<usize> {
     let there = usize::try_from(object_size - begin.offset(object_size)).unwrap_or(usize::MAX);
     let (found, expected) = (buffer.filled().len(), there.min(buffer.capacity()));
     if found == expected { Ok(found) } else { Err(ErrorKind::StoredLength { found, expected }.into()) }

@@ -10,10 +10,12 @@
 use std::collections::VecDeque;
 
 use super::pending::Read;
+use super::reads::read_of;
 use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{self, Answer, ByteRange, Found, ObjectStore, RequestsInFlight, Route, Storage};
+use crate::open_object::ObjectState;
 
 /// How a read has ended; `None` if the object is absent.
 type Outcome = Result<Option<Answer>>;
@@ -145,8 +147,11 @@ impl<'f> Routed<'f> {
             // SAFETY: there is room for so many bytes, and nobody else uses it.
             let mut buffer = Buffer::new(unsafe { alloc::room_at(room.0, room.1) });
             let found = store.read_version(&name, begin, &mut buffer);
-            let nbytes = buffer.filled().len();
-            return Some((passed, found.map(|found| found.map(|state| Answer::new(nbytes, state)))));
+            let answer = |state: ObjectState| match read_of(state.0, begin, &buffer) {
+                Ok(nbytes) => Ok(Answer::new(nbytes, state)),
+                Err(error) => Err(error.in_object(&name)),
+            };
+            return Some((passed, found.and_then(|found| found.map(answer).transpose())));
         };
         let address = std::ptr::from_ref(flight).cast::<()>();
         let number = self.flights.iter().position(|(other, _)| *other == address).unwrap_or(self.flights.len());
@@ -241,5 +246,58 @@ impl Asked<'_> {
                 found.map(|state| Some(Answer::new(buffer.filled().len(), state)))
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+    use crate::object::Entry;
+
+    /// An object of 8 bytes in a storage that fills one byte less than it says, if it fills any.
+    struct Short;
+
+    impl ObjectStore for Short {
+        fn read(&self, _name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            let there = 8 - begin.offset(8) as usize;
+            buffer.write(&[1; 8][..there.min(buffer.capacity()).saturating_sub(1)]);
+            Ok(Some(8))
+        }
+
+        fn list(&self, _prefix: &str, _one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_storage_that_fills_less_than_it_says_is_refused() {
+        let storage = Storage::new(Short).unwrap();
+        for (begin, size, filled) in [
+            (ByteRange::At(0), 8, None),
+            (ByteRange::At(0), 3, None),
+            (ByteRange::At(6), 8, None),
+            (ByteRange::BeforeEnd(4), 4, None),
+            (ByteRange::At(8), 8, Some(0)),
+            (ByteRange::At(0), 0, Some(0)),
+        ] {
+            let (mut reads, mut memory) = (Routed::new(&storage), [0; 8]);
+            let purpose = Read::Write { request: ptr::null_mut(), len: 0 };
+            // SAFETY: nobody else uses the memory.
+            let started = unsafe { reads.start(purpose, "x", begin, (memory.as_mut_ptr(), size)) };
+            match (started, filled) {
+                (Err((_, error)), None) => {
+                    assert!(matches!(error.kind(), ErrorKind::StoredLength { .. }), "{error}");
+                    assert!(error.to_string().contains('x'), "{error}");
+                }
+                (Ok(None), Some(filled)) => {
+                    let (_, answer) = reads.wait().unwrap();
+                    assert_eq!(answer.unwrap().unwrap().nbytes, filled);
+                }
+                _ => panic!("{size}"),
+            }
+            assert_eq!(reads.len(), 0);
+        }
     }
 }

@@ -163,8 +163,9 @@ fn values(file: &File, stored: &Stored, (element, endian): (ElementType, Endian)
         ElementType::Char | ElementType::Text { .. } => {
             let text = |bytes| lossy_text(without_end(bytes, datatype.has_spaces));
             let is_char = element == ElementType::Char;
-            if space.shape.is_empty() || is_char && space.shape.len() == 1 {
-                let values = if is_char { bytes } else { without_end(bytes, datatype.has_spaces) };
+            let is_list_of_char = is_char && space.shape.len() == 1;
+            if space.shape.is_empty() || is_list_of_char {
+                let values = if is_list_of_char { bytes } else { without_end(bytes, datatype.has_spaces) };
                 return Ok((ElementType::Char, Values::Bytes(alloc::copied(values)?)));
             }
             let mut list = Vec::new();

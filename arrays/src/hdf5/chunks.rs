@@ -1,21 +1,18 @@
 //! Where the chunks of an array are: what the nodes of its index say that have been read, of which the last are kept.
+//! Nothing is read here, for the thread may have requests in flight, beside which it may not read by itself.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::file::File;
 use super::index::{Found, Index, Wanted};
+use super::kept::Kept;
 use crate::alloc;
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Learned, Locate, Location, Part, Step};
-use crate::lock::Lock;
-use crate::object::{ByteRange, Name, Storage, read_more};
+use crate::object::{ByteRange, Name};
 use crate::shared::Shared;
 use crate::store::Filled;
-
-/// How many bytes of nodes are kept.
-const BYTES: usize = 8 << 20;
 
 /// The chunks of an array that has chunks.
 pub(super) struct InChunks {
@@ -26,9 +23,9 @@ pub(super) struct InChunks {
     name: String,
     index: Index,
     edges: Edges,
-    nodes: Lock<Nodes>,
-    /// Where a node is read from if there is no cache, which is so in a child of the process.
-    storage: Storage,
+    /// How many chunks there are along each dimension.
+    counts: Vec<usize>,
+    kept: Kept,
     /// Whether a chunk was found that has not been through all filters.
     has_skipped: AtomicBool,
 }
@@ -41,75 +38,48 @@ pub(super) struct Edges {
     pub plain: Option<(Vec<usize>, Vec<usize>)>,
 }
 
-/// The nodes that were used last. They are in two halves: when the new one is full it becomes the old one, and what was
-/// in that is forgotten.
-#[derive(Default)]
-struct Nodes {
-    new: HashMap<u64, Shared<Vec<u8>>>,
-    old: HashMap<u64, Shared<Vec<u8>>>,
-    /// How many bytes the new half has.
-    bytes: usize,
-}
-
-impl Nodes {
-    /// A node of at least so many bytes.
-    fn get(&mut self, begin: u64, len: usize) -> Option<Shared<Vec<u8>>> {
-        if let Some(node) = self.new.get(&begin) {
-            return (node.len() >= len).then(|| node.clone());
-        }
-        let node = self.old.get(&begin).filter(|node| node.len() >= len)?.clone();
-        // If there is no memory to keep it, it is forgotten.
-        let _ = self.keep(begin, node.clone());
-        Some(node)
-    }
-
-    fn keep(&mut self, begin: u64, node: Shared<Vec<u8>>) -> Result<()> {
-        /// What an entry takes beside its bytes, about.
-        const ENTRY: usize = 64;
-        if self.bytes > BYTES / 2 {
-            self.old = std::mem::take(&mut self.new);
-            self.bytes = 0;
-        }
-        self.new.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-        self.bytes += node.len() + ENTRY;
-        self.new.insert(begin, node);
-        Ok(())
-    }
-}
-
 impl InChunks {
-    pub(super) fn new(file: &File, name: &str, index: Index, edges: Edges) -> Result<Self> {
+    /// Of an array of this name, which has so many chunks along each dimension.
+    pub(super) fn new(file: &File, (name, counts): (&str, Vec<usize>), index: Index, edges: Edges) -> Result<Self> {
         Ok(InChunks {
             file: alloc::text(&file.name)?,
             file_len: file.len,
             name: alloc::text(name)?,
             index,
             edges,
-            nodes: Lock::new(Nodes::default()),
-            storage: file.storage.clone(),
+            counts,
+            kept: Kept::new(),
             has_skipped: AtomicBool::new(false),
         })
     }
 
-    /// What is known of a chunk by the nodes that are kept or, if `is_read`, are read for it.
-    fn find(&self, chunk: &[isize], is_read: bool) -> Result<Found> {
+    /// What is known of a chunk by the nodes that are kept.
+    fn find(&self, chunk: &[isize]) -> Result<Found> {
         let mut found = self.index.first(chunk)?;
         while let Found::Node(wanted) = &found {
-            let kept = self.nodes.lock().map(|mut nodes| nodes.get(wanted.begin, wanted.len));
-            let node = match kept {
-                Some(Some(node)) => node,
-                Some(None) if !is_read => break,
-                _ => self.read(wanted)?,
-            };
+            let Some(node) = self.kept.lock()?.nodes.get(wanted.begin, wanted.len) else { break };
             found = self.index.next(chunk, wanted, &node)?;
         }
         Ok(found)
     }
 
-    fn read(&self, wanted: &Wanted) -> Result<Shared<Vec<u8>>> {
-        let mut bytes = Vec::new();
-        let len = read_more(&*self.storage, &self.file, ByteRange::At(wanted.begin), wanted.len, &mut bytes)?;
-        self.checked(wanted, bytes, len.unwrap_or(0))
+    /// The number of a chunk, row-major.
+    fn number(&self, chunk: &[isize]) -> Result<u64> {
+        let number = chunk.iter().zip(&self.counts).try_fold(0u64, |number, (&index, &count)| {
+            number.checked_mul(count as u64)?.checked_add(u64::try_from(index).ok()?)
+        });
+        Ok(number.ok_or(ErrorKind::Internal)?)
+    }
+
+    /// Notes which filters a chunk has not been through that was found, unless all chunks were found to have been
+    /// through all of them.
+    fn note(&self, chunk: &[isize], skipped: u32) -> Result<()> {
+        if skipped == 0 && !self.has_skipped.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.kept.lock()?.skipped.set(self.number(chunk)?, skipped)?;
+        self.has_skipped.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// A node that was read from a file of so many bytes.
@@ -144,13 +114,11 @@ fn wanted(numbers: &[isize]) -> Result<Wanted> {
 
 impl Locate for InChunks {
     fn locate(&self, chunk: &[isize]) -> Result<Location> {
-        Ok(match self.find(chunk, false).map_err(|error| self.about(error))? {
+        Ok(match self.find(chunk).map_err(|error| self.about(error))? {
             Found::Node(node) => Location { object: numbers(&node)?, part: Part::Unknown },
             Found::Chunk(None) => Location { object: Dims::new(), part: Part::Known(None) },
             Found::Chunk(Some(record)) => {
-                if record.skipped != 0 {
-                    self.has_skipped.store(true, Ordering::Release);
-                }
+                self.note(chunk, record.skipped)?;
                 Location { object: Dims::new(), part: Part::Known(Some((record.begin, record.len))) }
             }
         })
@@ -172,9 +140,7 @@ impl Locate for InChunks {
     fn learn(&self, node: &[isize], _step: &Step, bytes: &[u8], object_len: u64) -> Result<Learned> {
         let wanted = wanted(node)?;
         let node = self.checked(&wanted, alloc::copied(bytes)?, object_len).map_err(|error| self.about(error))?;
-        if let Some(mut nodes) = self.nodes.lock() {
-            nodes.keep(wanted.begin, node)?;
-        }
+        self.kept.lock()?.nodes.keep(wanted.begin, node)?;
         Ok(Learned::Kept)
     }
 
@@ -204,9 +170,8 @@ impl Locate for InChunks {
         if !self.has_skipped.load(Ordering::Acquire) {
             return Ok(0);
         }
-        match self.find(chunk, true).map_err(|error| self.about(error))? {
-            Found::Chunk(record) => Ok(record.map_or(0, |record| of_filters(record.skipped))),
-            Found::Node(_) => Err(ErrorKind::Internal.into()),
-        }
+        // It was found in this process before it was read, or a cache has it, which keeps what is stored of chunks that
+        // have been through all codecs alone.
+        Ok(of_filters(self.kept.lock()?.skipped.get(self.number(chunk)?)))
     }
 }

@@ -4,7 +4,8 @@
 //!   open.rs         opening an array, and telling what there is
 //!   files.rs        the file, and those that its links lead to
 //!   text.rs         variable-length strings
-//!   chunks.rs       where chunks are: the nodes of the index that are kept
+//!   chunks.rs       where chunks are, by the nodes of the index that are kept
+//!   kept.rs         what is kept of the index of an array's chunks
 //!   index.rs        the indices of chunks: from node to node, without reading
 //!   attribute.rs    attributes
 //!   bits.rs         integers of which only some bits have a meaning
@@ -36,6 +37,7 @@ mod group;
 mod header;
 mod heap;
 mod index;
+mod kept;
 mod open;
 #[cfg(all(test, not(miri), feature = "codecs"))]
 mod tests;

@@ -106,10 +106,6 @@ fn find_by(files: &Files, file: &Shared<File>, path: &str, link: &mut Option<(St
     alloc::push(&mut groups, Group::read(&file, file.root)?)?;
     let mut num_links = usize::from(link.is_some());
     while let Some(part) = parts.pop() {
-        if part == ".." {
-            groups.truncate(groups.len().saturating_sub(1).max(1));
-            continue;
-        }
         let group = groups.last().ok_or(ErrorKind::Internal)?;
         let found = group.find(&part).ok_or(ErrorKind::NotFound("variable"))?;
         num_links += usize::from(!matches!(found.to, Target::Object(_)));
@@ -530,7 +526,9 @@ fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -
     if dataset.filters.len() + before_filters as usize > 32 {
         return Err(ErrorKind::Unsupported("integers of some bits that go through 32 filters of HDF5's").into());
     }
-    let chunks = InChunks::new(file, name, index, Edges { before_filters, plain })?;
+    let lens = dataset.space.shape.iter().zip(&layout.shape);
+    let counts = alloc::collected(lens.map(|(len, chunk_len)| len.div_ceil(*chunk_len)))?;
+    let chunks = InChunks::new(file, (name, counts), index, Edges { before_filters, plain })?;
     ChunkStore::new(ObjectChunks::new(file.storage.clone(), chunks))
 }
 

@@ -1,15 +1,30 @@
 //! Arrays of HDF5 files in a storage that answers later: what is read of their indices, and how often.
+#![allow(unsafe_code)]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::sync::Arc;
+#[cfg(unix)]
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Mutex,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
+use super::bytes::checksum;
 use crate::array::{Array, list};
+use crate::cache::Cache;
 use crate::element::ElementType;
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::object::delayed::DelayedStorage;
 use crate::object::{Memory, Storage};
 use crate::plan::Plan;
+#[cfg(unix)]
+use crate::{
+    buffer::Buffer,
+    error::Result,
+    object::{ByteRange, Entry, Flight, Limits, ObjectRequest, ObjectStore, read_by_flight},
+};
 
 /// The files of tests/vectors/hdf5.py.
 fn files() -> Vec<(String, Vec<u8>)> {
@@ -105,4 +120,204 @@ fn a_chunk_takes_a_few_reads_and_all_take_no_node_twice() {
         all.dedup();
         assert_eq!(all.len(), num, "{name}");
     }
+}
+
+/// How many pages the index of the array `x` of [`masked`] has, together more than what is kept, how many chunks a page
+/// has, and how many elements a chunk.
+const PAGES: usize = 32;
+const CHUNKS: usize = 1 << 14;
+const CHUNK: usize = 100;
+
+/// How many bytes the index has for each chunk and for each page, and where the first page is.
+const ENTRY: usize = 20;
+const PAGE: usize = CHUNKS * ENTRY + 4;
+const FIRST_PAGE: usize = 1024 + 14 + PAGES / 8 + 4;
+
+/// A file with an array that goes through deflate, but for every other chunk of those that are stored, which are the
+/// first ones of the pages.
+fn masked() -> Vec<u8> {
+    const NOWHERE: [u8; 8] = [0xff; 8];
+    let summed = |parts: &[&[u8]]| {
+        let bytes = parts.concat();
+        let sum = checksum(&bytes).to_le_bytes();
+        [&bytes[..], &sum].concat()
+    };
+    let number = |number: usize| (number as u64).to_le_bytes();
+    let message = |kind: u8, parts: &[&[u8]]| {
+        let bytes = parts.concat();
+        [&[kind, bytes.len() as u8, 0, 0], &bytes[..]].concat()
+    };
+    let header = |messages: &[Vec<u8>]| {
+        let messages = messages.concat();
+        summed(&[b"OHDR\x02\x02", &(messages.len() as u32).to_le_bytes(), &messages])
+    };
+    // Where the headers are of the group, the array and its index, and where the index and the chunks are.
+    let (group, array, index, data, first_chunk) = (48, 256, 512, 1024, FIRST_PAGE + PAGES * PAGE);
+    let (mut pages, mut chunks) = (Vec::new(), Vec::new());
+    for i in 0..PAGES {
+        let plain = [i as i16; CHUNK].map(i16::to_le_bytes).concat();
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&plain).unwrap();
+        let stored = if i % 2 == 1 { plain } else { encoder.finish().unwrap() };
+        let mut entries = vec![0xff; CHUNKS * ENTRY];
+        entries[..8].copy_from_slice(&number(first_chunk + chunks.len()));
+        entries[8..16].copy_from_slice(&number(stored.len()));
+        entries[16..ENTRY].copy_from_slice(&(i as u32 % 2).to_le_bytes());
+        pages.extend(summed(&[&entries]));
+        chunks.extend(stored);
+    }
+    let links = message(2, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let link = message(6, &[&[1, 0, 1], b"x", &number(array)]);
+    let space = message(1, &[&[2, 1, 0, 1], &number(PAGES * CHUNKS * CHUNK)]);
+    let kind = message(3, &[&[0x10, 8, 0, 0, 2, 0, 0, 0, 0, 0, 16, 0]]);
+    let filters = message(11, &[&[2, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0]]);
+    let bits = CHUNKS.ilog2() as u8;
+    let layout = message(8, &[&[4, 2, 0, 2, 1, CHUNK as u8, 2, 3, bits], &number(index)]);
+    let parts = [
+        (group, header(&[links, link])),
+        (array, header(&[space, kind, filters, layout])),
+        (index, summed(&[b"FAHD\0", &[1, ENTRY as u8, bits], &number(PAGES * CHUNKS), &number(data)])),
+        (data, summed(&[b"FADB\0", &[1], &number(index), &[0xff; PAGES / 8]])),
+        (FIRST_PAGE, pages),
+        (first_chunk, chunks),
+    ];
+    let len = first_chunk + parts[5].1.len();
+    let begin = b"\x89HDF\r\n\x1a\n\x03\x08\x08\0";
+    let mut file = summed(&[begin, &number(0), &NOWHERE, &number(len), &number(group)]);
+    for (begin, bytes) in parts {
+        assert!(file.len() <= begin);
+        file.resize(begin, 0);
+        file.extend(bytes);
+    }
+    file
+}
+
+/// Whether an element of each chunk that is stored in [`masked`] is what it should be.
+fn is_right(array: &Array) -> bool {
+    let slab = Hyperslab::new(&[1], &[PAGES]).with_stride(&[(CHUNKS * CHUNK) as isize]);
+    array.read::<i16>(&slab).unwrap().into_iter().eq(0..PAGES as i16)
+}
+
+/// When a chunk is decoded the node may be forgotten that says which filters it has not been through, and others are
+/// in flight, so that nothing can be read.
+#[test]
+fn chunks_whose_nodes_are_forgotten_are_decoded_without_a_read() {
+    let bytes = masked();
+    for requests in [1, 5, 64] {
+        let (later, storage) = later(&bytes, requests);
+        let mut array = Array::open_in(&storage, "x", Access::Read).unwrap();
+        array.set_cache(None);
+        assert!(is_right(&array), "{requests}");
+        let cache = Cache::from_second_use(1 << 20).unwrap();
+        array.set_cache(Some(&cache));
+        for pass in 0..3 {
+            later.log();
+            assert!(is_right(&array), "{requests}");
+            let log = later.log();
+            assert_eq!(later.requests_in_flight(), 0);
+            // What has been through all filters is kept as it is stored, and decoded when it is used again.
+            let pages = log.iter().filter(|(.., len)| *len == PAGE).map(|(_, begin, _)| *begin as usize - FIRST_PAGE);
+            let mut pages: Vec<_> = pages.map(|begin| begin / PAGE).collect();
+            pages.sort_unstable();
+            match pass {
+                0 => assert!(pages.len() > PAGES / 2),
+                1 => assert!(!pages.is_empty() && pages.iter().all(|page| page % 2 == 1), "{pages:?}"),
+                _ => assert!(log.is_empty(), "{log:?}"),
+            }
+        }
+    }
+}
+
+/// A file that answers later, but to any process: a child has no part in what [`AsyncRequests`] keeps.
+///
+/// [`AsyncRequests`]: crate::object::AsyncRequests
+#[cfg(unix)]
+struct Stack {
+    file: Vec<u8>,
+    started: Mutex<Vec<usize>>,
+    /// How many reads have been started.
+    count: AtomicUsize,
+}
+
+// SAFETY: a request is used before it is given back, and never after. There is one thread.
+#[cfg(unix)]
+unsafe impl Flight for Stack {
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.started.lock().unwrap().push(request as usize);
+        Ok(true)
+    }
+
+    unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
+        let request = self.started.lock().unwrap().pop().unwrap() as *mut ObjectRequest;
+        // SAFETY: the request is in flight, and there is room for so many bytes.
+        unsafe {
+            let begin = (*request).begin().offset(self.file.len() as u64) as usize;
+            let bytes = &self.file[begin..];
+            let bytes = &bytes[..bytes.len().min((*request).size)];
+            (*request).buffer.cast::<u8>().copy_from(bytes.as_ptr(), bytes.len());
+            ((*request).nbytes, (*request).object_size) = (bytes.len(), self.file.len() as u64);
+        }
+        Ok(request)
+    }
+}
+
+#[cfg(unix)]
+impl ObjectStore for Stack {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        Ok(read_by_flight((self, ""), name, begin, buffer)?.map(|(len, _)| len))
+    }
+
+    fn list(&self, _prefix: &str, _one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+
+    fn flight(&self) -> Option<&dyn Flight> {
+        Some(self)
+    }
+}
+
+/// A child does not reach the nodes that its parent keeps. It keeps its own, and so does a child of the child.
+#[cfg(unix)]
+#[test]
+fn a_forked_child_reads_in_flight_as_well() {
+    fn in_child(depth: usize, is_right: &dyn Fn() -> bool) {
+        // SAFETY: the child only reads, allocates, as it may with glibc, and ends.
+        match unsafe { libc::fork() } {
+            0 => {
+                let found = std::panic::catch_unwind(AssertUnwindSafe(|| {
+                    if depth > 1 {
+                        in_child(depth - 1, is_right);
+                    }
+                    is_right()
+                }));
+                // SAFETY: nothing of the parent's is run at the end.
+                unsafe { libc::_exit(if matches!(found, Ok(true)) { 0 } else { 1 }) }
+            }
+            child => {
+                let mut status = -1;
+                // SAFETY: there is a place for the status.
+                assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+                assert_eq!(status, 0);
+            }
+        }
+    }
+
+    let file = Arc::new(Stack { file: masked(), started: Mutex::default(), count: AtomicUsize::new(0) });
+    let storage = Storage::new(file.clone()).unwrap().file("f").unwrap();
+    let array = Array::open_in(&storage, "x", Access::Read).unwrap();
+    let read = || {
+        let before = file.count.load(Ordering::Relaxed);
+        let is_right = is_right(&array);
+        // The index, its pages, and the chunks, of which all are neighbours.
+        is_right && file.count.load(Ordering::Relaxed) - before <= 2 * PAGES + 1
+    };
+    in_child(2, &read);
+    assert!(read());
+    in_child(2, &read);
+    assert!(read());
 }

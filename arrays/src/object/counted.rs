@@ -58,6 +58,10 @@ impl ObjectStore for Counted {
         read
     }
 
+    fn lasting_version(&self, name: &str) -> Option<u128> {
+        self.storage.lasting_version(name)
+    }
+
     fn versions(&self) -> Versions {
         self.storage.versions()
     }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::byte_range::ByteRange;
+use super::directory::version_of;
 use super::retry_eintr::retry_eintr;
 use super::traits::{Entry, ObjectStore};
 use super::{paths, positioned};
@@ -59,6 +60,10 @@ impl ObjectStore for OneFile {
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         Ok(if name == Self::NAME { Opening::borrowed(&self.0) } else { Opening::Absent })
+    }
+
+    fn lasting_version(&self, _: &str) -> Option<u128> {
+        version_of(&self.0)
     }
 
     fn tell_name(&self, _: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {

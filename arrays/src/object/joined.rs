@@ -57,6 +57,15 @@ impl ObjectStore for JoinedObjects {
         part.storage.read_version(name, begin, buffer).map_err(|error| error.in_object(&part.path))
     }
 
+    /// That of all files, or of the objects of that name in all storages.
+    fn lasting_version(&self, name: &str) -> Option<u128> {
+        self.0.parts.iter().try_fold(0, |all: u128, part| {
+            let version = part.storage.lasting_version(part.storage.file_name().unwrap_or(name))?;
+            // Any odd number of many digits: the order of the parts counts.
+            Some(all.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).wrapping_add(version))
+        })
+    }
+
     fn versions(&self) -> Versions {
         let is = |versions| self.all(|storage| storage.versions() == versions);
         [Versions::Constant, Versions::Told].into_iter().find(|versions| is(*versions)).unwrap_or(Versions::Unknown)

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::byte_range::ByteRange;
+use super::directory::version_of;
 use super::file::OneFile;
 use super::retry_eintr::retry_eintr;
 use super::traits::{Entry, ObjectStore};
@@ -52,6 +53,10 @@ impl ObjectStore for LockedFile {
             return Err(ErrorKind::Changed.into());
         }
         Ok(Some(self.len))
+    }
+
+    fn lasting_version(&self, _: &str) -> Option<u128> {
+        version_of(&self.file)
     }
 
     fn tell_name(&self, _: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {

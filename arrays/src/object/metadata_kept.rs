@@ -79,6 +79,10 @@ impl ObjectStore for MetadataKept {
         self.objects.read_version(name, begin, buffer)
     }
 
+    fn lasting_version(&self, name: &str) -> Option<u128> {
+        self.objects.lasting_version(name)
+    }
+
     fn versions(&self) -> Versions {
         self.objects.versions()
     }

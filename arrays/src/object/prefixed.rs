@@ -96,6 +96,10 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         self.object(name, |full| self.objects.read_version(full, begin, buffer))
     }
 
+    fn lasting_version(&self, name: &str) -> Option<u128> {
+        self.object(name, |full| Ok(self.objects.lasting_version(full))).ok().flatten()
+    }
+
     fn versions(&self) -> Versions {
         self.objects.versions()
     }

@@ -48,6 +48,14 @@ pub trait ObjectStore: Send + Sync {
         Ok(self.read(name, begin, buffer)?.map(|len| (len, None)))
     }
 
+    /// What tells an object, or the file that it is in, from what it was before and will be: a later program knows by
+    /// it that it finds another one. `None` if that is unknown. By default the version of [`read_version`](
+    /// Self::read_version).
+    fn lasting_version(&self, name: &str) -> Option<u128> {
+        let read = self.read_version(name, ByteRange::At(0), &mut Buffer::new(&mut []));
+        read.ok().flatten().and_then(|(_, version)| version)
+    }
+
     /// Whether versions of objects are known. If they are not, a chunk that several requests read may be read again.
     fn versions(&self) -> Versions {
         Versions::Unknown
@@ -313,6 +321,10 @@ macro_rules! forward {
                 buffer: &mut Buffer<'_>,
             ) -> Result<Option<ObjectState>> {
                 (**self).read_version(name, begin, buffer)
+            }
+
+            fn lasting_version(&self, name: &str) -> Option<u128> {
+                (**self).lasting_version(name)
             }
 
             fn versions(&self) -> Versions {

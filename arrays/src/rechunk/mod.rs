@@ -18,11 +18,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::array::{Array, Description, Unwritten, create_storage};
+use crate::buffer::Buffer;
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::object::{Entry, Memory, Name, Storage};
+use crate::object::{ByteRange, Entry, Memory, Name, Storage, read_whole};
 use crate::transfer::Options;
 
 use decision::{Decision, temporary};
@@ -61,7 +62,8 @@ impl<'a> RechunkOptions<'a> {
     }
 
     /// The same with another storage for the temporary array, such as a local disk. The default is the storage of the
-    /// new array, below the array. A call that continues another needs the same storage.
+    /// new array, below the array. Several calls may use one storage at the same time. A call that continues another
+    /// needs the same storage; what a call that is never continued has left there is to be removed.
     pub fn with_temporary(self, storage: &'a Storage) -> Self {
         RechunkOptions { temporary: Some(storage), ..self }
     }
@@ -118,6 +120,11 @@ pub struct Rechunked {
 
 /// What a temporary name begins with, below that of the new array.
 const WORK: &str = ".nczchunk-rechunk";
+
+const OTHER: &str = "an unfinished rechunking from or to another array is here; \
+                     make the same call as before to continue it, or remove it";
+const ELSEWHERE: &str = "the temporary array of the unfinished rechunking that is here is not in this storage; \
+                         name the same storage as before to continue it, or remove what is unfinished";
 
 /// Writes the elements of an array to a new array with other chunks, codecs or another format, within a limit of
 /// memory. `path` and `name` are those of [`Array::create`]; `description` says what the new array is to be like, and
@@ -184,16 +191,17 @@ pub fn rechunk_in(
     let source = side_of(source, options)?;
     check(&source, &new.array)?;
     let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
-    let place = Place::new(storage, name, options)?;
     let of = of(&source, &new);
+    let mut place = Place::new(storage, name, options)?;
     let record = match place.journal {
         Some(storage) => Record::read(storage, &place.journal_name)?,
         None => None,
     };
+    if let Some(record) = &record {
+        place.temporary_name = place.temporary_of(&record.id)?;
+    }
     let (record, decision) = match record {
         Some(record) if !record.suits(&of, version) => {
-            const OTHER: &str = "an unfinished rechunking from or to another array is here; \
-                                 make the same call as before to continue it, or remove it";
             return Err(Error::from(ErrorKind::Argument(OTHER)).in_object(shown(name)));
         }
         Some(record) if new.is_written(storage, name)? => {
@@ -206,22 +214,31 @@ pub fn rechunk_in(
         }
         Some(record) => {
             let decision = Decision::resumed(&source, &target, &place, &record, options)?;
+            if decision.cuts.len() == 2 && !place.has_temporary()? {
+                return Err(Error::from(ErrorKind::Argument(ELSEWHERE)).in_object(shown(name)));
+            }
             (record, decision)
         }
         None => {
             let decision = Decision::new(&source, &target, &place, options)?;
-            // A call that was ended at once has left the mark alone.
+            // A call that was ended at once has left a mark, which goes first, or the beginning of a temporary array.
             if let Some(storage) = place.journal {
-                storage.remove(&place.mark)?;
-                storage.remove_empty(&place.work)?;
+                remove_below(storage, &place.work)?;
             }
             new.make_room(storage, name)?;
             let record = Record { source: version, ..Record::new(of, decision.chunks.clone()) };
+            place.temporary_name = place.temporary_of(&record.id)?;
+            // Before the journal: who finds that without this is in another storage.
+            if decision.cuts.len() == 2 {
+                place.begin_temporary()?;
+            }
             place.journal(record.clone()).mark()?;
             (record, decision)
         }
     };
-    let resumed = run(&source, &target, &place, record, &decision, options, &|| new.write(storage, name))?;
+    let id = record.id.clone();
+    let resumed = run(&source, &target, &place, record, &decision, options, &|| new.write(storage, name))
+        .inspect_err(|_| place.give_up(&id))?;
     Ok(Rechunked { array: new.array, plan: decision.plan, boxes_resumed: resumed })
 }
 
@@ -306,6 +323,8 @@ struct Place<'a> {
     mark: Name,
     /// `None` where nothing can be removed any more.
     temporary: Option<&'a Storage>,
+    /// What is temporary of this rechunking alone, for several may use one storage.
+    temporary_name: Name,
     work: Name,
 }
 
@@ -317,7 +336,47 @@ impl<'a> Place<'a> {
         let mark = Name::of(format_args!("{}/mark", &*work))?;
         let journal = Some(storage).filter(|storage| !storage.is_archive());
         let temporary = options.temporary.or(journal);
-        Ok(Place { name, journal, journal_name, mark, temporary, work })
+        let temporary_name = Name::of(format_args!("{}/new", &*work))?;
+        Ok(Place { name, journal, journal_name, mark, temporary, temporary_name, work })
+    }
+
+    /// Where the rechunking of this number has what is temporary.
+    fn temporary_of(&self, id: &str) -> Result<Name> {
+        Name::of(format_args!("{}/{id}", &*self.work))
+    }
+
+    /// An object that is there as long as the temporary array is: of that itself chunks may be missing.
+    fn begin_temporary(&self) -> Result<()> {
+        let begin = |storage: &Storage| storage.write(&format!("{}/begun", &*self.temporary_name), b"");
+        self.temporary.map_or(Ok(()), begin)
+    }
+
+    fn has_temporary(&self) -> Result<bool> {
+        let begun = format!("{}/begun", &*self.temporary_name);
+        let read = |storage: &Storage| storage.read(&begun, ByteRange::At(0), &mut Buffer::new(&mut []));
+        Ok(self.temporary.map(read).transpose()?.flatten().is_some())
+    }
+
+    fn remove_temporary(&self) -> Result<()> {
+        let Some(storage) = self.temporary else { return Ok(()) };
+        // What cannot be listed or removed is in nobody's way.
+        let _ = storage.remove_unfinished(&self.temporary_name);
+        remove_below(storage, &self.temporary_name)?;
+        storage.remove_empty(&self.work)
+    }
+
+    /// After an error: removes what is temporary if nobody can continue, as there is no journal, or another call has
+    /// begun anew here.
+    fn give_up(&self, id: &str) {
+        let mark = self.journal.map(|storage| read_whole(&**storage, &self.mark, 1 << 10));
+        let is_others = match mark {
+            None => true,
+            Some(Ok(Some(mark))) => mark != id.as_bytes(),
+            Some(_) => false,
+        };
+        if is_others {
+            let _ = self.remove_temporary();
+        }
     }
 
     fn journal(&self, record: Record) -> Journal<'_> {
@@ -327,18 +386,11 @@ impl<'a> Place<'a> {
     /// Removes the temporary array and the journal, in an order in which nobody is misled.
     fn clean(&self, journal: &Journal<'_>) -> Result<()> {
         journal.unmark()?;
-        for (storage, below) in [(self.temporary, &*self.work), (self.journal, self.name)] {
-            // What cannot be listed or removed is in nobody's way.
-            let _ = storage.map(|storage| storage.remove_unfinished(below));
-        }
-        if let Some(storage) = self.temporary {
-            remove_below(storage, &format!("{}/chunks", &*self.work))?;
-        }
+        self.remove_temporary()?;
+        // What cannot be listed or removed is in nobody's way.
+        let _ = self.journal.map(|storage| storage.remove_unfinished(self.name));
         journal.remove()?;
-        for storage in [self.temporary, self.journal].into_iter().flatten() {
-            storage.remove_empty(&self.work)?;
-        }
-        Ok(())
+        self.journal.map_or(Ok(()), |storage| storage.remove_empty(&self.work))
     }
 }
 

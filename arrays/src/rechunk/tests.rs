@@ -207,6 +207,52 @@ fn another_source_of_the_same_shape_is_refused() {
     assert!(go(&one, &options).unwrap().boxes_resumed > 0);
 }
 
+/// Storages of temporary arrays are for any number of rechunkings: each finds its own there, or says that it does not.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn what_is_temporary_is_of_one_rechunking() {
+    let (storage, scratch) = (memory(), memory());
+    let (one, expected) = maps(&storage);
+    let negative: Vec<i32> = expected.iter().map(|value| -1 - value).collect();
+    let other = one.describe(|same| Array::create_in(&storage, "other", &same)).unwrap();
+    other.write(&Hyperslab::all(), &negative).unwrap();
+    let options = in_two_passes(&one).with_temporary(&scratch);
+    let go = |source: &Array, to: &Storage, options: &RechunkOptions<'_>| {
+        source.describe(|same| rechunk_in(source, to, "", &same.with_chunk_shape(&[240, 10, 10]), options))
+    };
+    let boxes = {
+        let plan = one.describe(|same| rechunk_plan(&one, &same.with_chunk_shape(&[240, 10, 10]), &options)).unwrap();
+        plan.passes.iter().map(|pass| pass.num_boxes).sum::<usize>()
+    };
+    for after in 1..boxes {
+        let (to_one, to_other) = (memory(), memory());
+        let stop = |at: Progress| if at.chunks_done >= after && at.chunks_done < boxes { 77 } else { 0 };
+        let ended = options.with_transfer(Options::default().with_progress(&stop));
+        assert_eq!(go(&one, &to_one, &ended).err().unwrap().kind(), ErrorKind::Stopped(77));
+        // Another one uses the same storage meanwhile, and leaves what is not its own.
+        assert!(values(&go(&other, &to_other, &options).unwrap().array) == negative, "{after}");
+        // Without what was done in the first pass there is no second.
+        for elsewhere in [in_two_passes(&one), in_two_passes(&one).with_temporary(&to_other)] {
+            let error = go(&one, &to_one, &elsewhere).err().unwrap();
+            assert!(error.to_string().contains("is not in this storage"), "{error}");
+        }
+        let done = go(&one, &to_one, &options).unwrap();
+        assert!(values(&done.array) == expected && done.boxes_resumed >= after, "{after}");
+        assert_eq!(objects(&scratch, "").len(), 0);
+    }
+    // One within another.
+    let (to_one, to_other, is_begun) = (memory(), memory(), Cell::new(false));
+    let also = |at: Progress| {
+        if at.chunks_done == 1 && !is_begun.replace(true) {
+            assert!(values(&go(&other, &to_other, &options).unwrap().array) == negative);
+        }
+        0
+    };
+    let both = options.with_transfer(Options::default().with_progress(&also));
+    assert!(values(&go(&one, &to_one, &both).unwrap().array) == expected);
+    assert_eq!((is_begun.get(), objects(&scratch, "").len()), (true, 0));
+}
+
 /// Another call completes the array meanwhile, and removes the temporary one: nothing wrong is written after that.
 #[test]
 #[cfg_attr(miri, ignore = "it takes too long")]
@@ -265,6 +311,13 @@ impl crate::object::ObjectStore for std::sync::Arc<Ending> {
         self.count()?;
         self.memory.write(name, bytes)
     }
+    fn write_over(&self, name: &str, before: Option<crate::ObjectState>, bytes: &[u8]) -> Result<()> {
+        self.count()?;
+        self.memory.write_over(name, before, bytes)
+    }
+    fn compares(&self) -> bool {
+        true
+    }
     fn remove(&self, name: &str) -> Result<()> {
         self.count()?;
         // Nobody would come back for anything after this.
@@ -287,6 +340,15 @@ fn wherever_it_ends_it_is_continued() {
     let storage = memory();
     let (array, expected) = maps(&storage);
     let options = in_two_passes(&array);
+    // One document, and several.
+    for (format, fewest) in [(ArrayFormat::ZarrV3, 40), (ArrayFormat::NcZarr, 42)] {
+        let number = endings(&array, &expected, &options, format);
+        assert!(number > fewest, "{number}");
+    }
+}
+
+/// How often it can end until it does not.
+fn endings(array: &Array, expected: &[i32], options: &RechunkOptions<'_>, format: ArrayFormat) -> usize {
     let (mut number, mut is_complete) = (0, false);
     while !is_complete {
         let ending = std::sync::Arc::new(Ending {
@@ -295,8 +357,13 @@ fn wherever_it_ends_it_is_continued() {
             is_clean: AtomicBool::new(false),
         });
         let to = Storage::new(ending.clone()).unwrap();
-        let go =
-            || array.describe(|same| rechunk_in(&array, &to, "g/a", &same.with_chunk_shape(&[240, 10, 10]), &options));
+        let go = || {
+            array.describe(|same| {
+                let names = ["t", "y", "x"];
+                let same = same.with_chunk_shape(&[240, 10, 10]).with_format(format).with_dimension_names(&names);
+                rechunk_in(array, &to, "g/a", &same, options)
+            })
+        };
         is_complete = go().is_ok();
         if let Ok(there) = Array::open_in(&to, "g/a", Access::Read) {
             assert!(values(&there) == expected, "{number}");
@@ -310,7 +377,7 @@ fn wherever_it_ends_it_is_continued() {
         assert!(Array::open_in(&to, "g/a", Access::Read).is_ok());
         number += 1;
     }
-    assert!(number > 40, "{number}");
+    number
 }
 
 #[test]

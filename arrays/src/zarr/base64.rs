@@ -29,7 +29,7 @@ pub(crate) fn decode(text: &str) -> Result<Option<Vec<u8>>> {
 }
 
 /// The text for bytes, with padding.
-pub(super) fn encode(bytes: &[u8]) -> Result<String> {
+pub(crate) fn encode(bytes: &[u8]) -> Result<String> {
     let mut text = String::new();
     for group in bytes.chunks(3) {
         let bits = (0..3).fold(0, |bits, i| bits << 8 | u32::from(group.get(i).copied().unwrap_or(0)));

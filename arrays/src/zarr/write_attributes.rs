@@ -93,8 +93,8 @@ impl AttributeValue<'_> {
             AttributeValue::UShort(values) => numbers(values, Value::number),
             AttributeValue::UInt(values) => numbers(values, Value::number),
             AttributeValue::UInt64(values) => numbers(values, Value::number),
-            AttributeValue::Float(values) => numbers(values, |value| float_as_json(value, value.into())),
-            AttributeValue::Double(values) => numbers(values, |value| float_as_json(value, value)),
+            AttributeValue::Float(values) => numbers(values, |value| float_as_json(f64::from(value))),
+            AttributeValue::Double(values) => numbers(values, float_as_json),
         }
     }
 
@@ -208,7 +208,7 @@ mod tests {
     fn values_are_json() {
         assert_eq!(set("{}", "a", "m\n".into()), r#"{"a":"m\n"}"#);
         assert_eq!(set(r#"{"a":1,"b":2}"#, "a", (&[1i16, -2]).into()), r#"{"a":[1,-2],"b":2}"#);
-        assert_eq!(set("{}", "a", (&0.1f32).into()), r#"{"a":0.1}"#);
+        assert_eq!(set("{}", "a", (&0.1f32).into()), r#"{"a":0.10000000149011612}"#);
         assert_eq!(set("{}", "a", (&[f64::NAN, 1e300, -f64::INFINITY]).into()), r#"{"a":[NaN,1e300,-Infinity]}"#);
         assert_eq!(set("{}", "a", (&u64::MAX).into()), r#"{"a":18446744073709551615}"#);
         assert_eq!(set("{}", "a", AttributeValue::Texts(&["x"])), r#"{"a":["x"]}"#);

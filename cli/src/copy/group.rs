@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use nczchunk::object::Storage;
-use nczchunk::{Access, Array, Error, ErrorKind, Node};
+use nczchunk::{Access, Array, Error, ErrorKind, Node, RetypedAttributes};
 
-use super::attributes::Attributes;
 use super::kept::Lost;
 use super::new_array::NewArray;
 use super::transfer::{self, How};
@@ -72,10 +71,7 @@ impl Group {
             }
             let source = Array::open_in(&self.storage, node.name(), Access::Read).map_err(about)?;
             let selection = Slab::select(None, &source)?;
-            let created = match Array::open_in(storage, name, Access::Write) {
-                Ok(created) if is_continued => created,
-                _ => transfer::transfer(new, &source, &selection, (storage, name), how)?.0,
-            };
+            let (created, _) = transfer::transfer(new, &source, &selection, (storage, name), how, is_continued)?;
             copied.add(&source, &selection, &created)?;
             unlimited.extend((0..node.shape().len()).filter(|&d| node.is_unlimited(d)).map(|d| (name, d)));
             // Dimensions are unlimited once netCDF-C's metadata have been written, when all arrays are there.
@@ -85,6 +81,13 @@ impl Group {
             nczchunk::write_netcdf_groups(storage, &|name, d| unlimited.contains(&(name, d)), dimensions)?;
         }
         Ok(format!("{copied}{lost}"))
+    }
+
+    /// What tells its arrays from those that were there before, and from others.
+    pub(super) fn versions(&self) -> Vec<Option<u128>> {
+        let arrays = self.nodes.iter().filter(|node| !node.is_group());
+        let opened = arrays.map(|node| Array::open_in(&self.storage, node.name(), Access::Read));
+        opened.map(|array| array.ok().and_then(|array| array.version())).collect()
     }
 
     /// That all of it can be read.
@@ -112,10 +115,12 @@ impl Group {
     }
 
     fn create(&self, node: &Node, format: Format, storage: &Storage, name: &str) -> nczchunk::Result<()> {
-        let attributes = Attributes::of(node.attributes(), format.into(), |_| false);
         // netCDF-C knows no others than those that have types.
-        let json = if format == Format::Nczarr { "" } else { node.attributes_json() };
-        nczchunk::create_group(storage, name, format.into(), json, &attributes.values())
+        if format == Format::Nczarr {
+            let attributes = RetypedAttributes::new(node.attributes(), format.into())?;
+            return nczchunk::create_group(storage, name, format.into(), "", &attributes.values()?);
+        }
+        nczchunk::create_group(storage, name, format.into(), node.attributes_json(), &[])
     }
 }
 

@@ -5,10 +5,12 @@ use std::fmt::{self, Display};
 
 use nczchunk::{Array, Attribute, ElementType, Error, GroupDimension, Node};
 
-use super::attributes::FILL_VALUE;
 use crate::attribute;
 use crate::open_storage;
 use crate::slab::{self, Selection};
+
+/// The attribute that formats know.
+const FILL_VALUE: &str = "_FillValue";
 
 /// What is lost, each with the names of what had it, in the order in which it is said.
 #[derive(Debug, Default)]

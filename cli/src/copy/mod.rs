@@ -6,14 +6,12 @@
 //!   new_array.rs      what the user wishes of a new array
 //!   group.rs          a group with all that is in it
 //!   kept.rs           what the copy does not keep
-//!   attributes.rs     attributes as those of the copy
 //!   codec.rs          codecs as the user writes them
 //!   destination.rs    where the copy is made, and gets its name when it is complete
 //!   staging.rs        a new array in a group that is there
 //!   transfer.rs       the elements
 //! ```
 
-mod attributes;
 mod codec;
 mod destination;
 mod group;
@@ -92,7 +90,7 @@ impl Copy {
         interrupt::watch()?;
         let destination = Destination::new(&self.destination, &self.new.wish(self.new.name_of(&source), self.force))?;
         let (storage, name) = (destination.storage()?, destination.name());
-        let (created, _) = transfer::transfer(&self.new, &source, &selection, (&storage, name), &how)?;
+        let (created, _) = transfer::transfer(&self.new, &source, &selection, (&storage, name), &how, false)?;
         let words = of_one(&source, &selection, &created)?;
         destination.finish()?;
         println(&words)

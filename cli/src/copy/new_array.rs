@@ -4,9 +4,8 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use nczchunk::key::Separator;
-use nczchunk::{Access, Array, ArrayFormat, ChunkRun, Description, ElementType, Endian, Error};
+use nczchunk::{Access, Array, ArrayFormat, ChunkRun, Description, ElementType, Endian, Error, RetypedAttributes};
 
-use super::attributes::{Attributes, FILL_VALUE};
 use super::codec::Codec;
 use super::destination::Wish;
 use crate::failure::{Failure, Result, words};
@@ -134,8 +133,8 @@ impl NewArray {
         let codecs = self.codecs(source)?;
         let codecs: Option<Vec<(&str, &str)>> =
             codecs.as_ref().map(|all| all.iter().map(|(name, configuration)| (&**name, &**configuration)).collect());
-        let attributes = Attributes::of(source.attributes(), format.into(), |name| name == FILL_VALUE);
-        let values = attributes.values();
+        let attributes = RetypedAttributes::new(source.attributes(), format.into())?;
+        let values = attributes.values()?;
         let json = source.own_attributes_json()?;
 
         let mut description = Description::new(&shape, element(source, format))

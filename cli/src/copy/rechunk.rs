@@ -29,6 +29,8 @@ groups in it are rechunked to a new DST; then --chunks names dimensions.";
 
 /// The object that marks a group which is not complete.
 const MARK: &str = ".nczchunk-rechunk-group";
+/// It has a line for the command, and a number for each array.
+const LONGEST_MARK: usize = 64 << 20;
 
 /// Gives an array other chunks, within a limit of memory
 #[derive(Debug, Args)]
@@ -84,7 +86,7 @@ impl Rechunk {
         }
         let name = self.name(&source)?;
         let storage = self.storage()?;
-        let (created, done) = transfer::transfer(&self.new, &source, &selection, (&storage, &name), &how)?;
+        let (created, done) = transfer::transfer(&self.new, &source, &selection, (&storage, &name), &how, false)?;
         let plan = done.map_or_else(String::new, |(plan, resumed)| format!("\n{}", said_of(&plan, resumed)));
         println(&format!("{}{plan}", of_one(&source, &selection, &created)?))
     }
@@ -100,7 +102,7 @@ impl Rechunk {
         };
         let how = How::within(self.memory, threads, Some(temporary));
         let place = (&destination.storage()?, destination.name());
-        let (created, done) = transfer::transfer(&self.new, source, selection, place, &how)?;
+        let (created, done) = transfer::transfer(&self.new, source, selection, place, &how, false)?;
         let plan = done.map_or_else(String::new, |(plan, resumed)| format!("\n{}", said_of(&plan, resumed)));
         let words = of_one(source, selection, &created)?;
         destination.finish()?;
@@ -141,16 +143,22 @@ impl Rechunk {
             return Err(Failure::usage("--dry-run: name one array of the group"));
         }
         let wish = format!("{:?} {:?} {:?}\n", self.source, self.array, self.new);
+        let mark_of_it = format!("{wish}{:?}\n", group.versions());
         interrupt::watch()?;
         let is_there = nczchunk::is_url(&self.destination) || self.destination.symlink_metadata().is_ok();
         let is_new = !is_there || destination::is_empty(&self.destination).unwrap_or(false);
         let storage = self.storage()?;
-        match read_whole(&*storage, MARK, 1 << 20)? {
-            Some(mark) if mark == wish.as_bytes() => {}
-            None if is_new => storage.write(MARK, wish.as_bytes())?,
+        match read_whole(&*storage, MARK, LONGEST_MARK)? {
+            Some(mark) if mark == mark_of_it.as_bytes() => {}
+            None if is_new => storage.write(MARK, mark_of_it.as_bytes())?,
             found => {
-                let what =
-                    if found.is_some() { "an unfinished rechunking of something else is here" } else { "this exists" };
+                let what = match found {
+                    Some(mark) if mark.starts_with(wish.as_bytes()) => {
+                        "the source has changed since the unfinished rechunking that is here"
+                    }
+                    Some(_) => "an unfinished rechunking of something else is here",
+                    None => "this exists",
+                };
                 return Err(Failure::failed(format_args!(
                     "{}: {what}; a whole group can only be rechunked to a new directory",
                     self.destination.display()

@@ -72,16 +72,17 @@ pub(super) fn plan(new: &NewArray, source: &Array, selection: &Selection, how: &
 }
 
 /// Makes a new array of the elements of a selection. The plan is that by which it was done; there is none for
-/// variable-length strings.
+/// variable-length strings, nor for an array that an earlier call has completed, which `is_continued` leaves as it is.
 pub(super) fn transfer(
     new: &NewArray,
     source: &Array,
     selection: &Selection,
     (storage, name): (&Storage, &str),
     how: &How,
+    is_continued: bool,
 ) -> Result<(Array, Option<(RechunkPlan, usize)>)> {
     if *source.element_type() == ElementType::String {
-        return Ok((strings(new, source, selection, (storage, name))?, None));
+        return Ok((strings(new, source, selection, (storage, name), is_continued)?, None));
     }
     let (plan, memory) = how.plan(new, source, selection)?;
     let bar = progress::of_bytes(plan.num_bytes.saturating_mul(2 * plan.passes.len() as u64));
@@ -93,6 +94,9 @@ pub(super) fn transfer(
         Ok(rechunk_in(source, storage, name, description, &options))
     })?;
     bar.finish_and_clear();
+    if is_continued && done.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotOverwritten) {
+        return Ok((Array::open_in(storage, name, Access::Write)?, None));
+    }
     let done = done.map_err(|error| match error.kind() {
         ErrorKind::NotOverwritten | ErrorKind::Exists | ErrorKind::Argument(_) | ErrorKind::Unsupported(_) => {
             new.refused(name, &error)
@@ -110,15 +114,19 @@ fn tell(bar: &ProgressBar, at: Progress) -> c_int {
     c_int::from(interrupt::is_wished())
 }
 
-/// The same for variable-length strings, chunk by chunk. What is there of such an array is made again.
-fn strings(new: &NewArray, source: &Array, selection: &Selection, (storage, name): (&Storage, &str)) -> Result<Array> {
-    let create = |overwrite| {
-        new.describe(source, selection, |description| {
-            let created = Array::create_in(storage, name, &description.with_overwrite(overwrite));
-            created.map_err(|error| new.refused(name, &error))
-        })
-    };
-    let to = create(false)?;
+/// The same for variable-length strings, chunk by chunk. Nothing says how far an earlier call has come with such an
+/// array: `is_continued` makes it again.
+fn strings(
+    new: &NewArray,
+    source: &Array,
+    selection: &Selection,
+    (storage, name): (&Storage, &str),
+    is_continued: bool,
+) -> Result<Array> {
+    let to = new.describe(source, selection, |description| {
+        let description = if is_continued { description.with_overwrite(true) } else { *description };
+        Array::create_in(storage, name, &description).map_err(|error| new.refused(name, &error))
+    })?;
     let dimensions = to.variable().grid(Access::Write).dimensions();
     let num_chunks: usize = dimensions.iter().map(nczchunk::Dimension::num_chunks).product();
     for number in 0..num_chunks {

@@ -235,6 +235,9 @@ mod linux {
         std::fs::rename(directory.join("maps"), directory.join("group/maps")).unwrap();
         let other = Array::create(directory.join("group"), "z/other", &description).unwrap();
         other.write(&Hyperslab::all(), &[1.0f32; 10]).unwrap();
+        let texts = Description::new(&[3], ElementType::String).with_dimension_names(&["s"]);
+        let texts = Array::create(directory.join("group"), "z/texts", &texts).unwrap();
+        texts.write_strings(&Hyperslab::all(), &["one", "two", "three"]).unwrap();
         std::fs::rename(directory.join("group"), directory.join("maps")).unwrap();
         let options = ["--chunks", "x=5", "--codec", "none", "--memory", "14M"];
         let mut child = begin(&directory, &options);
@@ -248,9 +251,19 @@ mod linux {
         child.wait().unwrap();
         let message = run_at(&directory, &["rechunk", "@/maps", "@/series", "--chunks", "x=2"]).message(1);
         assert!(message.contains("an unfinished rechunking of something else is here"), "{message}");
+        Array::create(directory.join("maps"), "z/new", &description).unwrap();
+        let message = Ran::of(begin(&directory, &options).wait_with_output().unwrap()).message(1);
+        assert!(message.contains("the source has changed since the unfinished rechunking"), "{message}");
+        std::fs::remove_dir_all(directory.join("maps/z/new")).unwrap();
+        // What was there of strings is not taken for all of them; and what is temporary of an array goes with it.
+        let few = Description::new(&[3], ElementType::String).with_dimension_names(&["s"]);
+        let few = Array::create(directory.join("series"), "z/texts", &few).unwrap();
+        few.write_strings(&Hyperslab::new(&[0], &[1]), &["one"]).unwrap();
         let text = Ran::of(begin(&directory, &options).wait_with_output().unwrap()).text();
-        assert!(text.starts_with("copied 2 arrays, "), "{text}");
+        assert!(text.starts_with("copied 3 arrays, "), "{text}");
         assert!(!mark.exists());
+        let copied = open(&directory.join("series"), "z/texts").read_strings(&Hyperslab::all()).unwrap();
+        assert_eq!(copied.iter().collect::<Vec<_>>(), ["one", "two", "three"]);
         assert!(open(&directory.join("series"), "maps").read::<f32>(&Hyperslab::all()).unwrap() == values);
         assert_eq!(chunk_shape(&open(&directory.join("series"), "z/other")), [5]);
     }

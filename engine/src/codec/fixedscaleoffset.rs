@@ -1,5 +1,5 @@
 //! fixedscaleoffset: `(x - offset) * scale`, rounded, in another type. The source is numcodecs' FixedScaleOffset, which
-//! computes in numpy's types: floating-point numbers in their own, integers in doubles.
+//! computes in numpy's types: floating-point and complex numbers in their own, integers in doubles.
 
 use super::definition::{Definition, Setting, Settings, Stage};
 use super::numbers::{self, EachNumber, Number, Numbers, each, rounded};
@@ -51,5 +51,103 @@ impl EachNumber for FixedScaleOffset {
         let (scale, offset) = (rounded(format, self.scale), rounded(format, self.offset));
         let divided = rounded(format, self.encoded.value(bits).as_f64() / scale);
         Ok(self.decoded.cast(Number::Float(rounded(format, divided + offset))))
+    }
+
+    /// The offset is of the real part. The scale is complex, too, and so are products: with 0 times the other part.
+    fn encode_complex(&self, parts: [u64; 2]) -> Result<[u64; 2], &'static str> {
+        let format = self.decoded.float_format().unwrap_or(FloatFormat::DOUBLE);
+        let round = |value| rounded(format, value);
+        let (scale, [real, imaginary]) = (round(self.scale), parts.map(|bits| self.decoded.value(bits).as_f64()));
+        let real = round(real - round(self.offset));
+        let product = [round(real * scale) - round(imaginary * 0.0), round(real * 0.0) + round(imaginary * scale)];
+        Ok(product.map(|part| self.encoded.cast(Number::Float(round(part).round_ties_even()))))
+    }
+
+    /// numpy divides by a complex number as Smith does: it multiplies by the inverse.
+    fn decode_complex(&self, parts: [u64; 2]) -> Result<[u64; 2], &'static str> {
+        let format = self.encoded.float_format().unwrap_or(FloatFormat::DOUBLE);
+        let round = |value| rounded(format, value);
+        let (scale, [real, imaginary]) = (round(self.scale), parts.map(|bits| self.encoded.value(bits).as_f64()));
+        let [real, imaginary] = if scale == 0.0 {
+            [real / scale.abs(), imaginary / scale.abs()]
+        } else {
+            let (ratio, inverse) = (0.0 / scale, round(1.0 / scale));
+            [(real + imaginary * ratio) * inverse, (imaginary - real * ratio) * inverse]
+        };
+        let sum = [round(real) + round(self.offset), round(imaginary) + 0.0];
+        Ok(sum.map(|part| self.decoded.cast(Number::Float(round(part)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::definition::Given;
+    use super::super::numbers::testing::{C8, C16, big, hex, little, made};
+    use super::super::testing::{decoded, encoded};
+    use super::super::traits::Codec;
+    use super::*;
+    use crate::element::ElementType::{Double, Float, Int};
+    use crate::element::Elements;
+    use crate::error::{ErrorKind, Result};
+
+    fn codec(types: (Elements, Elements), offset: f64, scale: f64) -> Result<Box<dyn Codec>> {
+        made(&CODECS[0], types, vec![("offset", Given::Number(offset)), ("scale", Given::Number(scale))])
+    }
+
+    /// 1+10j, 2+20j, 3-1j and -0.1+0.3j, as numcodecs encodes and decodes them.
+    #[test]
+    fn the_offset_is_of_the_real_part() {
+        let c8 = "0000803f00002041000000400000a04100004040000080bfcdccccbd9a99993e";
+        let stored = "000070c1000092420000e0c000001243000000000000e0c00000b8c100000040";
+        let big_c16 = "3ff0000000000000402400000000000040000000000000004034000000000000\
+            4008000000000000bff0000000000000bfb999999999999a3fd3333333333333";
+        let stored_c16 = "0000000000002ec000000000004052400000000000001cc00000000000406240\
+            00000000000000000000000000001cc000000000000037c00000000000000040";
+        for (types, elements, stored, back) in [
+            ((little(C8), little(C8)), c8, stored, "fcf8713f0000204151a102400000a04100004040bd7a75bf204d1abe23468c3e"),
+            (
+                (big(C16), little(C8)),
+                big_c16,
+                stored,
+                "3fee3f1f8000000040240000000000004000542a200000004034000000000000\
+                4008000000000000bfeeaf57a0000000bfc349a4000000003fd188c460000000",
+            ),
+            (
+                (little(C8), little(C16)),
+                c8,
+                stored_c16,
+                "fcf8713f0000204151a102400000a04100004040bd7a75bf274d1abe23468c3e",
+            ),
+        ] {
+            let (elements, stored, back) = (hex(elements), hex(stored), hex(back));
+            let codec = codec(types, 3.0, 7.3).unwrap();
+            assert_eq!(encoded(&*codec, &elements), stored, "{types:?}");
+            assert_eq!(codec.encoded_len(elements.len()), Some(stored.len()));
+            for begin in 0..back.len() {
+                for end in begin + 1..=back.len() {
+                    let there = codec.needed_encoded(begin..end, back.len());
+                    let mut part = stored[..there.end].to_vec();
+                    part[..there.start].fill(0x5A);
+                    let found = decoded(&*codec, &part, begin..end, back.len()).unwrap();
+                    assert_eq!(found[begin..end], back[begin..end], "{types:?} {begin}..{end}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn types_of_which_one_alone_is_complex_are_refused() {
+        for types in [(C8, Float), (C16, Int), (Double, C16), (Int, C8)] {
+            let error = codec((little(types.0), little(types.1)), 0.0, 1.0).err().unwrap();
+            assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_chunk_that_ends_within_an_element_is_not_encoded() {
+        let codec = codec((little(C16), little(C8)), 0.0, 1.0).unwrap();
+        let mut memory = [std::mem::MaybeUninit::uninit(); 64];
+        let error = codec.encode(&[0; 24], &mut crate::buffer::Buffer::new(&mut memory)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Encode { codec: NAME, .. }), "{error}");
     }
 }

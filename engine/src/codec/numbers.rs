@@ -21,6 +21,8 @@ const BLOCK: usize = 1024;
 pub(super) struct Numbers {
     kind: Kind,
     size: usize,
+    /// How many numbers an element has: a complex one has two.
+    parts: usize,
     is_foreign: bool,
 }
 
@@ -38,17 +40,58 @@ impl Numbers {
     /// `ElementType` for elements that are no numbers.
     pub(super) fn of(elements: Elements) -> Result<Self> {
         let Elements { element, endian } = elements;
-        let kind = match element.kind() {
-            Kind::Complex(format) => Kind::Float(format),
-            Kind::Time => Kind::Signed(64),
-            kind @ (Kind::Signed(_) | Kind::Unsigned(_) | Kind::Float(_) | Kind::Bool) => kind,
+        let (kind, parts) = match element.kind() {
+            Kind::Complex(format) => (Kind::Float(format), 2),
+            kind @ (Kind::Signed(_) | Kind::Unsigned(_) | Kind::Float(_) | Kind::Bool | Kind::Time) => (kind, 1),
             _ => return Err(Error::from(ErrorKind::ElementType).in_object(element)),
         };
-        Ok(Numbers { kind, size: element.word_size(), is_foreign: endian.is_foreign() })
+        Ok(Numbers { kind, size: element.word_size(), parts, is_foreign: endian.is_foreign() })
     }
 
     pub(super) fn size(self) -> usize {
         self.size
+    }
+
+    /// How many numbers an element has: those of a complex one are its real and its imaginary part.
+    pub(super) fn parts(self) -> usize {
+        self.parts
+    }
+
+    /// The bytes of an element.
+    pub(super) fn element_size(self) -> usize {
+        self.size * self.parts
+    }
+
+    /// The numbers in which numpy adds these and others up: its `result_type`, in the machine's order.
+    pub(super) fn common(self, other: Self) -> Self {
+        use Kind::{Bool, Float, Signed, Time, Unsigned};
+        let kind = match (self.kind, other.kind) {
+            (Bool, kind) | (kind, Bool) => kind,
+            (Float(one), Float(other)) => Float(if other.bits() > one.bits() { other } else { one }),
+            (Float(format), integers) | (integers, Float(format)) => {
+                // Doubles stand for integers of 4 and of 8 bytes alike.
+                let least = match integers {
+                    Signed(..=8) | Unsigned(..=8) => FloatFormat::HALF,
+                    Signed(..=16) | Unsigned(..=16) => FloatFormat::SINGLE,
+                    _ => FloatFormat::DOUBLE,
+                };
+                Float(if least.bits() > format.bits() { least } else { format })
+            }
+            (Signed(one), Signed(other)) => Signed(one.max(other)),
+            (Unsigned(one), Unsigned(other)) => Unsigned(one.max(other)),
+            (Signed(signed), Unsigned(unsigned)) | (Unsigned(unsigned), Signed(signed)) => match unsigned {
+                _ if unsigned < signed => Signed(signed),
+                ..=32 => Signed(2 * unsigned),
+                _ => Float(FloatFormat::DOUBLE),
+            },
+            _ => Time,
+        };
+        let size = match kind {
+            Signed(bits) | Unsigned(bits) => bits.div_ceil(8) as usize,
+            Float(format) => format.bits().div_ceil(8) as usize,
+            _ => self.size.max(other.size),
+        };
+        Numbers { kind, size, parts: self.parts, is_foreign: false }
     }
 
     /// The format of floating-point numbers.
@@ -61,6 +104,7 @@ impl Numbers {
         match self.kind {
             Kind::Signed(bits) => Some(-1 << (bits - 1)..=(1 << (bits - 1)) - 1),
             Kind::Unsigned(bits) => Some(0..=(1 << bits) - 1),
+            Kind::Time => Some(i64::MIN.into()..=i64::MAX.into()),
             Kind::Bool => Some(0..=1),
             _ => None,
         }
@@ -84,6 +128,7 @@ impl Numbers {
             Kind::Float(format) => Number::Float(format.to_f64(bits)),
             Kind::Signed(len) => Number::Integer(((bits << (64 - len)) as i64 >> (64 - len)).into()),
             Kind::Unsigned(len) => Number::Integer((bits << (64 - len) >> (64 - len)).into()),
+            Kind::Time => Number::Integer((bits as i64).into()),
             _ => Number::Integer(bits.into()),
         }
     }
@@ -93,6 +138,8 @@ impl Numbers {
     pub(super) fn cast(self, value: Number) -> u64 {
         match (self.kind, value) {
             (Kind::Float(format), Number::Float(value)) => nearest(format, value),
+            // Rounded once, not to a double first.
+            (Kind::Float(FloatFormat::SINGLE), Number::Integer(value)) => (value as f32).to_bits().into(),
             (Kind::Float(format), Number::Integer(value)) => nearest(format, value as f64),
             (Kind::Bool, Number::Integer(value)) => (value != 0).into(),
             (Kind::Bool, Number::Float(value)) => (value != 0.0).into(),
@@ -117,14 +164,25 @@ fn nearest(format: FloatFormat, value: f64) -> u64 {
     format.bits_of(value).unwrap_or_else(too_large)
 }
 
-/// Refuses types, of the elements and of what is stored, that are no numbers; those that are not set are the array's.
+/// Refuses types, of the elements and of what is stored, that are no numbers, and those of which one alone is complex;
+/// those that are not set are the array's.
 ///
 /// # Errors
-/// `Unsupported`.
+/// `ElementType`; `Unsupported` if one alone is complex: numpy drops the imaginary parts.
 pub(super) fn check_types(settings: &mut Settings, elements: Elements) -> Result<()> {
     settings.set_types(elements);
-    Numbers::of(settings.decoded_type(elements))?;
-    Numbers::of(settings.encoded_type(elements)).map(drop)
+    let (decoded, encoded) = (settings.decoded_type(elements), settings.encoded_type(elements));
+    if Numbers::of(decoded)?.parts != Numbers::of(encoded)?.parts {
+        let mixed = ErrorKind::Unsupported("complex numbers that are encoded as real ones, or real ones as complex");
+        return Err(Error::from(mixed).in_object(encoded.element));
+    }
+    Ok(())
+}
+
+/// Refuses bytes that end within an element, of which the last would be lost.
+pub(super) fn check_whole(bytes: &[u8], numbers: Numbers) -> Result<(), &'static str> {
+    let is_whole = bytes.len() % numbers.element_size() == 0;
+    if is_whole { Ok(()) } else { Err("a chunk is no whole number of elements of the filter's type") }
 }
 
 /// The nearest number of a format.
@@ -146,6 +204,16 @@ pub(super) trait EachNumber: Send + Sync + 'static {
     /// The bits of a number that is decoded, or why it cannot be.
     fn decode(&self, bits: u64) -> Result<u64, &'static str>;
 
+    /// The same for the parts of a complex number, which are encoded by themselves unless this is another function.
+    fn encode_complex(&self, [real, imaginary]: [u64; 2]) -> Result<[u64; 2], &'static str> {
+        Ok([self.encode(real)?, self.encode(imaginary)?])
+    }
+
+    /// Likewise.
+    fn decode_complex(&self, [real, imaginary]: [u64; 2]) -> Result<[u64; 2], &'static str> {
+        Ok([self.decode(real)?, self.decode(imaginary)?])
+    }
+
     /// Why it cannot encode, if that is so.
     fn why_not_encoded(&self) -> Option<&'static str> {
         None
@@ -159,23 +227,26 @@ struct Each<M> {
     encoded: Numbers,
 }
 
-/// A codec that makes a number of each number.
+/// A codec that makes a number of each number; both kinds have as many in an element.
 pub(super) fn each(map: impl EachNumber, decoded: Numbers, encoded: Numbers) -> Result<Box<dyn Codec>> {
     boxed(Each { map, decoded, encoded })
 }
 
-/// Makes numbers of numbers and writes them, behind what is there. Returns `None` if there is no room.
-fn convert(
+/// Makes numbers of numbers, those of an element at a time, and writes them, behind what is there. Returns `None` if
+/// there is no room.
+fn convert<const PARTS: usize>(
     (from, bytes): (Numbers, &[u8]),
     (to, buffer): (Numbers, &mut Buffer<'_>),
-    map: impl Fn(u64) -> Result<u64, &'static str>,
+    map: impl Fn([u64; PARTS]) -> Result<[u64; PARTS], &'static str>,
 ) -> Result<Option<()>, &'static str> {
     let mut block = [0; BLOCK];
-    for part in bytes.chunks(BLOCK / LARGEST * from.size) {
+    for some in bytes.chunks(BLOCK / LARGEST / PARTS * PARTS * from.size) {
         let mut len = 0;
-        for number in part.chunks_exact(from.size) {
-            block[len..len + to.size].copy_from_slice(&to.bytes(map(from.bits(number))?)[..to.size]);
-            len += to.size;
+        for element in some.chunks_exact(PARTS * from.size) {
+            for part in map(std::array::from_fn(|part| from.bits(&element[part * from.size..][..from.size])))? {
+                block[len..len + to.size].copy_from_slice(&to.bytes(part)[..to.size]);
+                len += to.size;
+            }
         }
         if !buffer.write(&block[..len]) {
             return Ok(None);
@@ -190,16 +261,16 @@ impl<M: EachNumber> Codec for Each<M> {
     }
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
-        (decoded_size / self.decoded.size).saturating_mul(self.encoded.size)
+        (decoded_size / self.decoded.element_size()).saturating_mul(self.encoded.element_size())
     }
 
     fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
-        (decoded_size / self.decoded.size).checked_mul(self.encoded.size)
+        (decoded_size / self.decoded.element_size()).checked_mul(self.encoded.element_size())
     }
 
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
-        let numbers = needed.start / self.decoded.size..needed.end.div_ceil(self.decoded.size);
-        numbers.start * self.encoded.size..numbers.end.saturating_mul(self.encoded.size)
+        let (decoded, encoded) = (self.decoded.element_size(), self.encoded.element_size());
+        needed.start / decoded * encoded..needed.end.div_ceil(decoded).saturating_mul(encoded)
     }
 
     fn decoded_for(&self, needed: Range<usize>) -> usize {
@@ -213,16 +284,25 @@ impl<M: EachNumber> Codec for Each<M> {
         }
         let bytes = self.needed_encoded(needed, capacity);
         let bytes = bytes.start.min(encoded.len())..bytes.end.min(encoded.len());
-        decoded.skip(bytes.start / self.encoded.size * self.decoded.size);
+        decoded.skip(bytes.start / self.encoded.element_size() * self.decoded.element_size());
         let corrupt = |reason| ErrorKind::Corrupt { codec: M::NAME, reason };
-        let converted = convert((self.encoded, &encoded[bytes]), (self.decoded, decoded), |bits| self.map.decode(bits));
+        let (from, to) = ((self.encoded, &encoded[bytes]), (self.decoded, decoded));
+        let converted = match self.decoded.parts {
+            1 => convert(from, to, |[bits]| Ok([self.map.decode(bits)?])),
+            _ => convert(from, to, |parts| self.map.decode_complex(parts)),
+        };
         converted.map_err(corrupt)?.ok_or(ErrorKind::DecodedLength { found: None, expected: capacity })?;
         Ok(())
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let failed = |reason| ErrorKind::Encode { codec: M::NAME, reason };
-        let converted = convert((self.decoded, decoded), (self.encoded, encoded), |bits| self.map.encode(bits));
+        check_whole(decoded, self.decoded).map_err(failed)?;
+        let (from, to) = ((self.decoded, decoded), (self.encoded, encoded));
+        let converted = match self.decoded.parts {
+            1 => convert(from, to, |[bits]| Ok([self.map.encode(bits)?])),
+            _ => convert(from, to, |parts| self.map.encode_complex(parts)),
+        };
         Ok(converted.map_err(failed)?.ok_or(failed("the output buffer is too small"))?)
     }
 
@@ -232,5 +312,46 @@ impl<M: EachNumber> Codec for Each<M> {
 
     fn why_not_encoded(&self) -> Option<&'static str> {
         self.map.why_not_encoded()
+    }
+}
+
+#[cfg(test)]
+#[allow(dead_code, reason = "tests of codecs use it, and all of these can be left out")]
+pub(super) mod testing {
+    use super::super::definition::{Definition, Elements, Given, Settings};
+    use super::super::traits::Codec;
+    use crate::element::{ElementType, Endian};
+    use crate::error::Result;
+
+    pub(in super::super) const C8: ElementType = ElementType::Complex { bytes: 8 };
+    pub(in super::super) const C16: ElementType = ElementType::Complex { bytes: 16 };
+
+    pub(in super::super) fn little(element: ElementType) -> Elements {
+        Elements { element, endian: Endian::Little }
+    }
+
+    pub(in super::super) fn big(element: ElementType) -> Elements {
+        Elements { element, endian: Endian::Big }
+    }
+
+    /// The codec for elements of the first type, which it stores as those of the second.
+    pub(in super::super) fn made(
+        definition: &'static Definition,
+        (decoded, encoded): (Elements, Elements),
+        given: Vec<(&str, Given)>,
+    ) -> Result<Box<dyn Codec>> {
+        let mut settings = Settings::new(definition)?;
+        for (name, given) in given {
+            settings.set(name, given);
+        }
+        settings.set("astype", Given::Elements(Some(encoded)));
+        (definition.check)(&mut settings, decoded)?;
+        (definition.make)(&settings, decoded, (definition.encoded)(&settings, decoded))
+    }
+
+    /// The bytes that the digits stand for.
+    pub(in super::super) fn hex(digits: &str) -> Vec<u8> {
+        let digit = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+        (0..digits.len()).step_by(2).map(digit).collect()
     }
 }

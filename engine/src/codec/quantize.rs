@@ -32,13 +32,17 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     ..Definition::DEFAULT
 }];
 
-/// The numbers that are decoded, and their format.
+/// The numbers that are decoded, and their format. They are no complex ones, which numcodecs refuses.
 fn of(settings: &Settings, elements: Elements) -> Result<(Numbers, FloatFormat)> {
     let decoded = settings.decoded_type(elements);
-    let no_float = || Error::from(ErrorKind::ElementType).in_object(decoded.element);
-    let numbers = Numbers::of(decoded)?;
-    let encoded = Numbers::of(settings.encoded_type(elements))?;
-    Ok((numbers, numbers.float_format().filter(|_| encoded.float_format().is_some()).ok_or_else(no_float)?))
+    let format = |elements: Elements| {
+        let numbers = Numbers::of(elements)?;
+        let format = numbers.float_format().filter(|_| numbers.parts() == 1);
+        format.ok_or_else(|| Error::from(ErrorKind::ElementType).in_object(elements.element))
+    };
+    let of_decoded = format(decoded)?;
+    format(settings.encoded_type(elements))?;
+    Ok((Numbers::of(decoded)?, of_decoded))
 }
 
 struct Quantize {
@@ -58,5 +62,25 @@ impl EachNumber for Quantize {
 
     fn decode(&self, bits: u64) -> Result<u64, &'static str> {
         Ok(if self.decoded == self.encoded { bits } else { self.decoded.cast(self.encoded.value(bits)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::definition::Given;
+    use super::super::numbers::testing::{C8, C16, little, made};
+    use super::*;
+    use crate::element::ElementType::{Double, Float, Int};
+
+    #[test]
+    fn only_real_floating_point_numbers_are_rounded() {
+        let quantize = |decoded, encoded| {
+            made(&CODECS[0], (little(decoded), little(encoded)), vec![("digits", Given::Integer(2))])
+        };
+        assert!(quantize(Float, Double).is_ok());
+        for (decoded, encoded) in [(C8, C8), (C16, C8), (C16, Double), (Float, C8), (Int, Float), (Float, Int)] {
+            let error = quantize(decoded, encoded).err().unwrap();
+            assert_eq!(error.kind(), ErrorKind::ElementType, "{error}");
+        }
     }
 }

@@ -287,6 +287,14 @@ class Array:
             raise TypeError("len() of an array without dimensions")
         return self.shape[0]
 
+    def __contains__(self, value: object) -> bool:
+        """Whether any element equals the value, as numpy has it. A value of fewer dimensions is compared with as many
+        rows at a time as a chunk has."""
+        if np.ndim(value) >= self.ndim:
+            return value in np.asarray(self)
+        length = max(1, (self.shards or self.chunks)[0])
+        return any(value in np.asarray(self[start:start + length]) for start in range(0, self.shape[0], length))
+
     def __getitem__(self, index: Any) -> Any:
         selected = advanced(self, index)
         if selected is not None:
@@ -356,8 +364,12 @@ class Array:
         except (TypeError, ValueError, OverflowError) as error:
             kind = ValueError if isinstance(error, UnicodeError) else type(error)
             raise kind(f"values: expected elements of the type {self.dtype}: {error}") from None
+        # As numpy does, this leaves out dimensions of one element that come before those of the selection. An element
+        # takes no list.
+        more = max(0, values.ndim - len(shape)) if shape else 0
+        fitting = values.reshape(values.shape[more:]) if values.shape[:more] == (1,) * more else values
         try:
-            return np.broadcast_to(values, shape)
+            return np.broadcast_to(fitting, shape)
         except ValueError:
             raise ValueError(f"values: expected the shape {tuple(shape)}, or one that can be broadcast to it, found "
                              f"{values.shape}") from None

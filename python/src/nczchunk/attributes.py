@@ -1,8 +1,8 @@
 """Attributes of an array or group.
 
 Zarr and cfdb store attributes as JSON. Their values are those of the module ``json``: strings, numbers of any size,
-bools, None, lists and dicts. netCDF has types of numbers: attributes of netCDF files, and attributes of NCZarr arrays
-whose types are stored, are numpy's numbers.
+bools, None, lists and dicts. netCDF has types of numbers: attributes of netCDF and HDF5 files, and attributes of NCZarr
+arrays whose types are stored, are numpy's numbers.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ _NUMBER_OF = {dtype: number for number, dtype in _NUMBERS.items()}
 _INTERNAL = "_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr"
 # The attributes in which NCZarr keeps the types of the others.
 NCZARR_KEYS = "_nczarr_attr", "_NCZARR_ATTR"
+# The formats in which every attribute has a type.
+_TYPED = "netCDF classic", "HDF5"
 
 
 def typed(attribute):
-    """The value of an attribute that the library tells: a text, a list of texts, one number, or an array of numbers."""
+    """The value of an attribute that the library tells: a text, a list of texts, one number, or an array of numbers. A
+    text ends before the NULs at its end, as in netCDF4-python, which writes one NUL for an empty text."""
     if attribute.type == _c.CHAR:
-        return ctypes.string_at(attribute.values, attribute.num_values).decode(errors="replace")
+        return ctypes.string_at(attribute.values, attribute.num_values).decode(errors="replace").rstrip("\0")
     if attribute.type == _c.STRING:
         pointers = ctypes.cast(attribute.values, POINTER(c_char_p))
         return [pointers[i].decode(errors="replace") for i in range(attribute.num_values)]
@@ -51,17 +54,25 @@ def told(num, get):
     return found
 
 
-def collect(text, num, get, is_netcdf):
+def collect(text, num, get, format):
     """The attributes of an array or group, by name.
 
-    text: all of them as JSON. num, get: as for told(). is_netcdf: whether the file has types of attributes and no JSON.
+    text: all of them as JSON. num, get: as for told(). format: as Array.format has it.
     """
-    stored = {} if is_netcdf else json.loads(text)
+    stored = json.loads(text)
     types = next((stored[name].get("types", {}) for name in NCZARR_KEYS
                   if isinstance(stored.get(name), dict)), {})
     types = types if isinstance(types, dict) else {}
-    return {name: stored[name] if name in stored and types.get(name, "|J0") == "|J0" else value
-            for name, value in told(num, get).items()}
+
+    def one(name, value):
+        if name not in stored:
+            return value
+        is_json = format not in _TYPED and types.get(name, "|J0") == "|J0"
+        # netCDF's type for texts does not tell one text from a list of one; what is stored does.
+        is_text = isinstance(value, list) and isinstance(stored[name], str)
+        return stored[name] if is_json or is_text else value
+
+    return {name: one(name, value) for name, value in told(num, get).items()}
 
 
 def left_out(call):
@@ -123,7 +134,7 @@ class Attributes(MutableMapping[str, Any]):
                 self._array._attributes = collect(
                     c.array_attributes_json(pointer), c.array_num_attributes(pointer),
                     lambda i, one: _c.call(c.array_attribute_at, pointer, i, one),
-                    self._array.format == "netCDF classic")
+                    self._array.format)
             return self._array._attributes
 
         found: dict[str, Any] = self._array._handle.share(of)

@@ -94,10 +94,10 @@ def _node(pointer):
     node = pointer.contents
     rank = range(node.rank)
     name = node.name.decode(errors="replace")
-    attrs = collect(node.attributes_json, node.num_attributes,
-                    lambda i, one: _c.call(c.node_attribute_at, pointer, i, one), node.format == b"netCDF classic")
-    problem = node.message.decode(errors="replace") if node.status else None
     format = node.format.decode()
+    attrs = collect(node.attributes_json, node.num_attributes,
+                    lambda i, one: _c.call(c.node_attribute_at, pointer, i, one), format)
+    problem = node.message.decode(errors="replace") if node.status else None
     lost = left_out(lambda callback, _: _c.call(c.node_left_out, pointer, callback, None))
     if node.is_group or node.status:
         return Node(name, bool(node.is_group), None, None, None, None, None, None, attrs, problem, format, lost)

@@ -64,7 +64,8 @@ def rechunk(source: Array, path: Path, name: str = "", *, chunks: Sequence[int] 
         enough.
     temporary: a directory for the temporary array, if two passes are made; by default the new array's.
     progress: is called with the bytes that are read and written, and with their total: before each box and when all is
-        done, in a thread of its own while this one waits. What it raises ends the call, which can be continued.
+        done, in a thread of its own while this one waits. What it raises ends the call, which can be continued; but
+        what it raises when all is done, the call raises after the new array is complete.
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: expected a function, found {progress!r}")

@@ -3,40 +3,75 @@
 import base64
 import os
 import struct
+from bisect import bisect_left
+from functools import lru_cache
 
 import numpy as np
 from xarray import Dataset, Variable
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.backends.common import AbstractDataStore
 from xarray.backends.store import StoreBackendEntrypoint
+from xarray.coding import variables
+from xarray.coding.strings import create_vlen_dtype
 from xarray.core import indexing
 
+from ._c import NO_VARIABLE
 from .array import open
-from .errors import Error
+from .errors import Corrupt, Error, NotFound
+from .group import open_group
 from .listing import list_nodes
 from .storage import shown
 
 
 class _LazyArray(BackendArray):
     """An array that is read when it is indexed. Threads and processes may do that at the same time; the array is
-    opened again where it is unpickled."""
+    opened again where it is unpickled. The array may end before the shape; behind its end are fill values."""
 
-    def __init__(self, array):
-        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+    def __init__(self, array, shape, dtype):
+        self.array, self.shape, self.dtype = array, shape, dtype
 
     def __getitem__(self, key):
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC,
-                                                  self.array.__getitem__)
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key):
+        found = self.array[key] if self.shape == self.array.shape else self._filled(key)
+        return np.asarray(found, self.dtype) if self.dtype.kind == "T" else found
+
+    def _filled(self, key):
+        """What an index of integers and slices selects, of an array that ends before the shape."""
+        counts, inside, stored, axes = [], [], [], []
+        for item, length, end in zip(key, self.shape, self.array.shape):
+            chosen = range(length)[item]
+            axes.append(slice(None) if isinstance(item, slice) else 0)
+            if not isinstance(item, slice):
+                chosen = range(chosen, chosen + 1)
+            num_stored = bisect_left(chosen if chosen.step > 0 else chosen[::-1], end)
+            first = 0 if chosen.step > 0 else len(chosen) - num_stored
+            counts.append(len(chosen))
+            inside.append(slice(first, first + num_stored))
+            part = chosen[inside[-1]]
+            stored.append(slice(part.start, part.stop if part.stop >= 0 else None, part.step) if part else slice(0))
+        found, fill_value = np.zeros(counts, self.array.dtype), self.array.fill_value
+        if found.dtype == object:
+            fill_value = fill_value or ""
+        if fill_value is not None:
+            found[...] = fill_value
+        found[tuple(inside)] = self.array[tuple(stored)]
+        return found[tuple(axes)]
 
 
 class _Store(AbstractDataStore):
     """The arrays directly in a group, as xarray's decoders need them."""
 
     def __init__(self, path, group, threads, cache, memory_limits, left_out):
+        group = (group or "").strip("/")
         nodes = list_nodes(path, group, recursive=False, memory_limits=memory_limits)
+        if nodes and nodes[0].name == group and nodes[0].shape is not None:
+            raise NotFound(f"{shown(path, group)}: this is an array, and not a group", NO_VARIABLE)
         self.attributes = nodes[0].attrs if nodes and nodes[0].is_group else {}
         self.variables, self.unlimited = {}, set()
-        below = len(group.strip("/").split("/")) if group.strip("/") else 0
+        lengths = _unlimited_lengths(path, group, nodes, memory_limits)
+        below = len(group.split("/")) if group else 0
         for node in nodes:
             name = node.name.split("/")[-1]
             if node.is_group or name in left_out or len(node.name.split("/")) != below + 1:
@@ -50,12 +85,17 @@ class _Store(AbstractDataStore):
                                   f"drop_variables=[{name!r}]") from None
             dims = [given or f"{name}_{d}" for d, given in enumerate(array.dims)]
             self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
+            shape = tuple(lengths.get(dim, length) if is_unlimited else length
+                          for dim, length, is_unlimited in zip(dims, array.shape, node.unlimited))
             encoding = {"source": shown(path), "dtype": array.dtype}
+            dtype = array.dtype
+            if dtype == object:
+                dtype, encoding["dtype"] = _text_types(array.format)
             if all(array._regular):
                 encoding |= {"preferred_chunks": dict(zip(dims, array.chunks)), "chunks": array.chunks}
             else:
                 encoding["preferred_chunks"] = dict(zip(dims, array.read_chunk_sizes))
-            data = indexing.LazilyIndexedArray(_LazyArray(array))
+            data = indexing.LazilyIndexedArray(_LazyArray(array, shape, dtype))
             self.variables[name] = Variable(dims, data, attributes, encoding)
 
     def get_variables(self):
@@ -71,24 +111,81 @@ class _Store(AbstractDataStore):
         return {"unlimited_dims": self.unlimited} if self.unlimited else {}
 
 
+def _unlimited_lengths(path, group, nodes, memory_limits):
+    """The lengths of the unlimited dimensions that arrays of a group have, by name. As netCDF has it, that is the
+    length of the longest array that has the dimension, be it in another group."""
+
+    @lru_cache(None)
+    def dimensions(where):
+        return open_group(path, where, memory_limits=memory_limits).dimensions
+
+    def owner(where, dim):
+        """The closest group that defines a dimension, or None."""
+        while dim not in dimensions(where):
+            if not where:
+                return None
+            where = where.rpartition("/")[0]
+        return where
+
+    def unlimited(nodes):
+        """Each unlimited dimension of each array: its group, its name and its length there."""
+        for node in nodes:
+            for dim, length, is_unlimited in zip(node.dims or (), node.shape or (), node.unlimited or ()):
+                where = owner(node.name.rpartition("/")[0], dim) if is_unlimited else None
+                if where is not None:
+                    yield where, dim, length
+
+    owners = {where for where, _, _ in unlimited(nodes)}
+    if not owners:
+        return {}
+    top = min(owners, key=len)
+    if top != group or any(node.is_group for node in nodes[1:]):
+        nodes = list_nodes(path, top, memory_limits=memory_limits)
+    found = {}
+    for where, dim, length in unlimited(nodes):
+        if owner(group, dim) == where:
+            found[dim] = max(length, found.get(dim, 0))
+    return found
+
+
+def _text_types(format):
+    """The type of an array of variable-length strings, and that of its encoding, as xarray's own engines have them for
+    HDF5 and for Zarr."""
+    if format == "HDF5":
+        return create_vlen_dtype(str), str
+    if hasattr(variables, "Numpy2StringDTypeCoder") and hasattr(np, "dtypes") and hasattr(np.dtypes, "StringDType"):
+        return (np.dtypes.StringDType(),) * 2
+    return create_vlen_dtype(str), np.dtype(object)
+
+
 def _attributes(array):
     """An array's attributes, with the value that marks missing elements as _FillValue. In Zarr v2 that is the fill
-    value of the metadata."""
-    attrs = dict(array.attrs)
-    if "_FillValue" in attrs:
-        attrs["_FillValue"] = _decoded(attrs["_FillValue"], array.dtype)
-    elif array.format in ("Zarr v2", "NCZarr") and array.fill_value is not None:
-        attrs["_FillValue"] = array.fill_value
+    value of the metadata, if they have one."""
+    attrs, fill_value = dict(array.attrs), array.fill_value if array.format == "Zarr v2" else None
+    if array.dtype == object:
+        # The library tells an empty text for null, too.
+        fill_value = fill_value or None
+    if fill_value is not None:
+        attrs["_FillValue"] = fill_value
+    elif "_FillValue" in attrs:
+        attrs["_FillValue"] = _decoded(attrs["_FillValue"], array)
     return attrs
 
 
-def _decoded(value, dtype):
+def _decoded(value, array):
     """The _FillValue as an element, if it is one. xarray writes that of floats and complex numbers for Zarr v3 as the
-    bytes of a little-endian double in base64, or of two in a list."""
+    bytes of a little-endian double in base64, or of two in a list, and that of bytes in base64."""
+    dtype = array.dtype
     parts = value if isinstance(value, list) else [value]
-    if dtype.kind in "fc" and parts and all(isinstance(part, str) for part in parts):
-        numbers = [struct.unpack("<d", base64.standard_b64decode(part))[0] for part in parts]
-        return dtype.type(complex(*numbers) if dtype.kind == "c" else numbers[0])
+    if dtype.kind in "fcS" and parts and all(isinstance(part, str) for part in parts):
+        try:
+            if dtype.kind == "S":
+                return base64.b64decode(value, validate=True) if array.format == "Zarr v3" else value.encode()
+            numbers = [_number(part) for part in parts]
+            with np.errstate(all="ignore"):
+                return dtype.type(complex(*numbers) if dtype.kind == "c" else numbers[0])
+        except (AttributeError, TypeError, ValueError, struct.error):
+            raise Corrupt(f"the attribute _FillValue is no value of the type {array.type_name}: {value!r}") from None
     if dtype.kind not in "biuf" or len(parts) != 1 or not isinstance(parts[0], (int, float)):
         return value
     with np.errstate(all="ignore"):
@@ -99,12 +196,22 @@ def _decoded(value, dtype):
     return found if dtype.kind == "f" or found == parts[0] else value
 
 
+def _number(text):
+    """The number that a text spells, such as "NaN", or the double whose bytes it is in base64."""
+    try:
+        return float(text)
+    except ValueError:
+        return struct.unpack("<d", base64.b64decode(text, validate=True))[0]
+
+
 class Backend(BackendEntrypoint):
     """Opens everything that nczchunk opens, lazily."""
 
     description = "Zarr v2 and v3, NCZarr, netCDF, HDF5 and cfdb files, read by nczchunk"
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "threads", "cache",
-                               "memory_limits")
+    # xarray passes on these alone. It finds them itself only for an engine's name, and not for its class.
+    open_dataset_parameters = (
+        "filename_or_obj", "mask_and_scale", "decode_times", "concat_characters", "decode_coords", "drop_variables",
+        "use_cftime", "decode_timedelta", "group", "threads", "cache", "memory_limits")
     supports_groups = True
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True,

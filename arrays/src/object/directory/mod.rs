@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
-pub(super) use portable::{Named, Root, named};
+pub(super) use portable::{Named, Root, named, version_of};
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
-pub(super) use unix::{Named, Root, named};
+pub(super) use unix::{Named, Root, named, version_of};
 
 use super::byte_range::ByteRange;
 use super::close::close;
@@ -234,6 +234,10 @@ impl ObjectStore for Directory {
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.read(name, begin, buffer).map_err(|error| unread(error).in_object(name))
+    }
+
+    fn lasting_version(&self, name: &str) -> Option<u128> {
+        self.root.open_file(name).ok().flatten().and_then(|(file, _)| version_of(&file))
     }
 
     fn versions(&self) -> Versions {

@@ -24,6 +24,14 @@ pub(in crate::object) fn named(name: &str) -> io::Result<Named> {
     Ok(name.to_owned())
 }
 
+#[cfg_attr(test, allow(dead_code, reason = "tests of this system have the other one"))]
+/// What differs from file to file, as far as lengths and times of changes do.
+pub(in crate::object) fn version_of(file: &File) -> Option<u128> {
+    let metadata = file.metadata().ok()?;
+    let changed = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(u128::from(metadata.len()) << 64 | changed.as_nanos() & u128::from(u64::MAX))
+}
+
 impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;

@@ -223,11 +223,23 @@ const SETTLED: i64 = 3;
 /// than a second, and are not set back.
 fn version(status: &stat) -> Option<u128> {
     #[allow(clippy::unnecessary_cast)]
-    let (seconds, nanoseconds) = (status.st_ctime as i64, status.st_ctime_nsec as i64);
+    let seconds = status.st_ctime as i64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
     let is_settled = seconds.checked_add(SETTLED)? < i64::try_from(now).ok()?;
-    let changed = seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds) as u64;
-    is_settled.then_some(u128::from(status.st_ino) << 64 | u128::from(changed))
+    is_settled.then_some(changed(status))
+}
+
+/// A file's inode and the time of its last change. Where these differ, so does the file.
+fn changed(status: &stat) -> u128 {
+    #[allow(clippy::unnecessary_cast)]
+    let (seconds, nanoseconds) = (status.st_ctime as i64, status.st_ctime_nsec as i64);
+    let time = seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds) as u64;
+    u128::from(status.st_ino) << 64 | u128::from(time)
+}
+
+/// What differs from file to file, and whenever one is changed; in rare cases within [`SETTLED`] not.
+pub(in crate::object) fn version_of(file: &File) -> Option<u128> {
+    status_of(file).ok().as_ref().map(changed)
 }
 
 #[cfg(all(test, not(miri)))]

@@ -67,9 +67,15 @@ fn state(meta: &ObjectMeta) -> ObjectState {
     (meta.size, version(meta))
 }
 
-/// The object's version, if its ETag is one: a weak one may be that of other bytes, too.
+/// Whether no other bytes have the same ETag: those of a weak one may differ, and no request can ask for it, for to a
+/// server `If-Match` is not true of any weak one.
+fn is_strong(etag: &str) -> bool {
+    !etag.is_empty() && !etag.starts_with("W/")
+}
+
+/// The object's version, if its ETag is one.
 fn version(meta: &ObjectMeta) -> Option<u128> {
-    let etag = meta.e_tag.as_deref().filter(|etag| !etag.is_empty() && !etag.starts_with("W/"))?;
+    let etag = meta.e_tag.as_deref().filter(|etag| is_strong(etag))?;
     let mut hasher = DefaultHasher::new();
     (etag, meta.size).hash(&mut hasher);
     Some(hasher.finish().max(1).into())
@@ -94,7 +100,7 @@ impl Source {
 
     async fn try_read(&self, path: &Path, read: &mut ReadRequest) -> Result<Option<ObjectState>, Ended> {
         let (begin, size) = (read.begin(), read.size());
-        let known_etag = self.pin.as_ref().and_then(|pin| pin.get()?.etag.clone());
+        let known_etag = self.pin.as_ref().and_then(|pin| pin.get()?.etag.clone()).filter(|etag| is_strong(etag));
         let mut options = GetOptions { if_match: known_etag, ..GetOptions::default() };
         let range = match begin {
             _ if size == 0 => return self.head(path).await.map(|meta| meta.as_ref().map(state)),

@@ -382,6 +382,11 @@ impl<O: ObjectStore> ObjectStore for Zip<O> {
         Ok(self.read(name, begin, buffer)?.map(|len| (len, Some(VERSION))))
     }
 
+    /// That of the file: an entry's holds as long as the file is open.
+    fn lasting_version(&self, _: &str) -> Option<u128> {
+        self.objects.lasting_version(&self.name)
+    }
+
     fn versions(&self) -> Versions {
         Versions::Constant
     }
