@@ -189,10 +189,13 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
 /// old shape until they call nczchunk_array_refresh. If one of them has changed the shape, this call starts from that
 /// shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
 ///
+/// netCDF-C opens a group of NCZarr only if all its arrays have one length for a dimension of the same name: resize
+/// them all.
+///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; the array was replaced by one with other chunks or another type),
-/// NCZCHUNK_EPERM (the array was opened read-only), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions that netCDF-C
-/// shares among arrays; a smaller shape in a storage that cannot list its objects), NCZCHUNK_ENOMEM, those of opening,
-/// reading and writing, and the system's errno values.
+/// NCZCHUNK_EPERM (the array was opened read-only), NCZCHUNK_EDIMSIZE, NCZCHUNK_ENOTBUILT (dimensions whose lengths
+/// netCDF-C keeps in their group; a smaller shape in a storage that cannot list its objects), NCZCHUNK_ENOMEM, those of
+/// opening, reading and writing, and the system's errno values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_resize(
     array: *mut nczchunk_array,

@@ -83,7 +83,7 @@ pub use array::{change_group_attribute, create_group_at, format_above, one_node}
 // For the program.
 #[cfg(feature = "arrays")]
 #[doc(hidden)]
-pub use array::RetypedAttributes;
+pub use array::{RetypedAttributes, Unwritten};
 #[cfg(feature = "arrays")]
 pub use dataset::{Attribute, AttributeValues, GroupDimension, Node};
 #[cfg(not(feature = "arrays"))]

@@ -139,27 +139,17 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
         );
         return Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
     }
-    const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
-    check_lengths(storage, name, &metadata.dimension_names, &metadata.shape, ErrorKind::Argument(OTHER))
-}
-
-/// Refuses lengths that dimensions of these names do not have in another array of the group.
-pub(super) fn check_lengths(
-    storage: &Storage,
-    name: &str,
-    names: &[Option<String>],
-    shape: &[usize],
-    refused: ErrorKind,
-) -> Result<()> {
-    let group = name.rsplit_once('/').map_or("", |(group, _)| group);
     list::list_each(storage, group, false, &mut |node| {
         let is_other = |d: usize, dimension: &str| {
-            let at = names.iter().position(|name| name.as_deref() == Some(dimension));
-            at.is_some_and(|at| shape.get(at) != node.shape().get(d))
+            let at = metadata.dimension_names.iter().position(|name| name.as_deref() == Some(dimension));
+            at.is_some_and(|at| metadata.shape.get(at) != node.shape().get(d))
         };
         let mut dimensions = 0..if node.name() == name { 0 } else { node.shape().len() };
         match dimensions.find(|&d| node.dimension_name(d).is_some_and(|dimension| is_other(d, dimension))) {
-            Some(d) => Err(Error::from(refused).in_dimension(d).in_object(node.name())),
+            Some(d) => {
+                const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
+                Err(Error::from(ErrorKind::Argument(OTHER)).in_dimension(d).in_object(node.name()))
+            }
             None => Ok(()),
         }
     })

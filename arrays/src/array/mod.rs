@@ -86,7 +86,8 @@ pub struct Array {
 }
 
 /// An array that can be created, and what is to be written for it.
-pub(crate) struct Unwritten {
+pub struct Unwritten {
+    /// Its chunks can be written and read.
     pub array: Array,
     new: create::New,
 }
@@ -98,17 +99,26 @@ impl Unwritten {
     }
 
     /// Makes sure that nothing is where the array is to be.
-    pub(crate) fn make_room(&self, storage: &Storage, name: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// `NotOverwritten` and `Exists`; those of the storage.
+    pub fn make_room(&self, storage: &Storage, name: &str) -> Result<()> {
         self.new.make_room(storage, name)
     }
 
     /// Whether there is an array or group.
-    pub(crate) fn is_written(&self, storage: &Storage, name: &str) -> Result<bool> {
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn is_written(&self, storage: &Storage, name: &str) -> Result<bool> {
         contents::is_node(storage, name)
     }
 
     /// Writes the metadata of an array whose chunks are written.
-    pub(crate) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Conflict` if another has written them; those of the storage.
+    pub fn write(&self, storage: &Storage, name: &str) -> Result<()> {
         self.new.write_documents(storage, name, true)
     }
 }
@@ -230,7 +240,11 @@ impl Array {
     }
 
     /// An array that can be created, to which chunks may be written before its metadata.
-    pub(crate) fn unwritten(storage: &Storage, name: &str, description: &Description<'_>) -> Result<Unwritten> {
+    ///
+    /// # Errors
+    /// Those of [`create_in`](Self::create_in).
+    #[doc(hidden)]
+    pub fn unwritten(storage: &Storage, name: &str, description: &Description<'_>) -> Result<Unwritten> {
         let (metadata, new) = create::New::check(storage, name, description)?;
         let array = Array::of_zarr(storage, name, Access::Write, metadata)?;
         array.opened.store.check_writable().map_err(|error| match error.kind() {
@@ -396,10 +410,13 @@ impl Array {
     /// shape until they are [refreshed](Self::refresh). If one of them has changed the shape, this call starts from
     /// that shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
     ///
+    /// netCDF-C opens a group of NCZarr only if all its arrays have one length for a dimension of the same name: resize
+    /// them all.
+    ///
     /// # Errors
     /// `OpenedToRead`; `Argument` for another number of dimensions, for more than a list of chunk lengths has, or if
     /// the array was replaced by one with other chunks or another type; `DimensionLength`; `NotFound` if the array is
-    /// gone; `Unsupported` for dimensions that netCDF-C shares among arrays, and for a smaller shape in a
+    /// gone; `Unsupported` for dimensions whose lengths netCDF-C keeps in their group, and for a smaller shape in a
     /// storage that cannot list its objects; `OutOfMemory`, and those of the storage, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
@@ -417,11 +434,6 @@ impl Array {
         }
         if metadata.is_scalar {
             return Ok(());
-        }
-        if metadata.is_nczarr && old.dimensions().iter().zip(shape).any(|(dimension, &len)| dimension.len() != len) {
-            const SHARED: &str = "resizing a dimension that netCDF-C shares among arrays: it has one length";
-            let refused = ErrorKind::Unsupported(SHARED);
-            create::check_lengths(storage, name, &metadata.dimension_names, shape, refused)?;
         }
         let mut variable = opened.variable.try_clone()?;
         let mut shrinks = false;

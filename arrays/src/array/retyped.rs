@@ -5,10 +5,7 @@ use crate::alloc;
 use crate::dataset::{Attribute, Values as Stored, lossy_text};
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::zarr::{self, AttributeValue};
-
-/// The attribute that formats know.
-const FILL_VALUE: &str = "_FillValue";
+use crate::zarr::{self, AttributeValue, FILL_VALUE};
 
 /// The attributes of an array or group that are set one by one in a copy of it. In Zarr that is `_FillValue`: all
 /// others are JSON there, and are copied as that. netCDF-C keeps the types of all, and knows no others.

@@ -1099,28 +1099,6 @@ fn an_array_is_described_for_a_format() {
     }
 }
 
-/// Arrays that netCDF-C reads agree on the lengths of dimensions in their group, however they are changed.
-#[test]
-fn arrays_of_a_group_agree_on_their_dimensions() {
-    let storage = storage();
-    let description =
-        Description::new(&[4], ElementType::Short).with_format(ArrayFormat::NcZarr).with_dimension_names(&["t"]);
-    let mut one = Array::create_in(&storage, "g/one", &description).unwrap();
-    let before = document(&storage, "g/one/.zarray");
-    one.resize(&[5]).unwrap();
-    one.resize(&[4]).unwrap();
-    let other = Array::create_in(&storage, "g/other", &description).unwrap();
-    let error = one.resize(&[5]).unwrap_err();
-    assert!(error.to_string().starts_with("g/other: dimension 0: not supported: resizing a dimension"), "{error}");
-    one.resize(&[4]).unwrap();
-    assert_eq!((document(&storage, "g/one/.zarray"), other.variable().dimensions()[0].len()), (before, 4));
-    // Elsewhere nobody takes dimensions for the same.
-    let description = description.with_format(ArrayFormat::ZarrV2);
-    for name in ["h/one", "h/other"] {
-        Array::create_in(&storage, name, &description).unwrap().resize(&[5]).unwrap();
-    }
-}
-
 /// Without a fill value what is cut off of a chunk becomes zeros.
 #[test]
 fn what_is_cut_off_without_a_fill_value_is_zeros() {

@@ -527,7 +527,7 @@ fn chunked(file: &File, name: &str, dataset: &Dataset, layout: &ChunkedLayout) -
         return Err(ErrorKind::Unsupported("integers of some bits that go through 32 filters of HDF5's").into());
     }
     let lens = dataset.space.shape.iter().zip(&layout.shape);
-    let counts = alloc::collected(lens.map(|(len, chunk_len)| len.div_ceil(*chunk_len)))?;
+    let counts = alloc::collected(lens.map(|(len, chunk_len)| len.div_ceil((*chunk_len).max(1))))?;
     let chunks = InChunks::new(file, (name, counts), index, Edges { before_filters, plain })?;
     ChunkStore::new(ObjectChunks::new(file.storage.clone(), chunks))
 }

@@ -101,6 +101,15 @@ mod tests {
         let mut buffer = Buffer::new(scratch.room(4).unwrap());
         assert!(opened.fill(6, &mut buffer).unwrap() && buffer.filled() == b"6789");
         assert!(matches!(file.open("any name").unwrap(), Opening::Absent));
+        // It is told from another one, and from what it is after a change.
+        let other = directory.0.join("other");
+        std::fs::write(&other, b"0123456789").unwrap();
+        let version = file.lasting_version(OneFile::NAME);
+        assert!(version.is_some() && version == OneFile::open(&path).unwrap().lasting_version(OneFile::NAME));
+        assert_ne!(version, OneFile::open(&other).unwrap().lasting_version(OneFile::NAME));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::write(&path, b"0123456789").unwrap();
+        assert_ne!(version, file.lasting_version(OneFile::NAME));
         std::fs::remove_file(&path).unwrap();
         assert!(read(&file, OneFile::NAME, ByteRange::At(0), 2).unwrap().is_some());
         // Windows may keep the name until the file is closed.

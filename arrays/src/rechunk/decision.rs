@@ -245,7 +245,7 @@ pub(super) fn temporary(
         description = description.with_fill_value(fill_value);
     }
     let nowhere = Storage::new(Memory::new())?;
-    let name = format!("{}/chunks", &*place.temporary_name);
+    let name = format!("{}/chunks", &*place.temporary_name()?);
     let document = Array::unwritten(&nowhere, &name, &description)?.document().to_owned();
     let mut array = Array::open_document(storage, &name, &document, Access::Write)?;
     array.set_cache(None);

@@ -42,12 +42,16 @@ pub(super) struct Record {
     pub done: Vec<u8>,
 }
 
+/// A number that no other call has.
+pub(super) fn new_id() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{}.{}.{}", time.as_nanos(), std::process::id(), NUMBER.fetch_add(1, Relaxed))
+}
+
 impl Record {
-    pub(super) fn new(of: String, passes: Vec<Vec<usize>>) -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let id = format!("{}.{}.{}", time.as_nanos(), std::process::id(), NUMBER.fetch_add(1, Relaxed));
-        Record { id, of, source: None, passes, pass: 0, done: Vec::new() }
+    pub(super) fn new(id: &str, of: String, source: Option<u128>, passes: Vec<Vec<usize>>) -> Self {
+        Record { id: id.to_owned(), of, source, passes, pass: 0, done: Vec::new() }
     }
 
     /// Whether a call with these can continue it.
@@ -205,13 +209,16 @@ mod tests {
     use super::*;
     use crate::object::Memory;
 
+    fn record(of: &str, source: Option<u128>) -> Record {
+        Record::new(&new_id(), of.to_owned(), source, vec![vec![1, 2], vec![3, 4]])
+    }
+
     #[test]
     fn what_is_done_is_read_again() {
         let storage = Storage::new(Memory::new()).unwrap();
         assert_eq!(Record::read(&storage, "a/journal").unwrap(), None);
-        let mut record = Record::new("this to \"that\"".to_owned(), vec![vec![1, 2], vec![3, 4]]);
+        let mut record = record("this to \"that\"", Some(u128::MAX - 7));
         record.begin(1, 19).unwrap();
-        record.source = Some(u128::MAX - 7);
         let journal = Journal::new(Some(&storage), ["a/journal", "a/mark"], record);
         journal.change(|_| Ok(())).unwrap();
         for number in [0, 7, 8, 18] {
@@ -227,24 +234,24 @@ mod tests {
         assert_eq!(read.num_done(), 4);
         read.begin(2, 19).unwrap();
         assert_eq!(read.num_done(), 0);
-        assert!(Record::new(String::new(), Vec::new()).id != Record::new(String::new(), Vec::new()).id);
+        assert!(new_id() != new_id());
     }
 
     #[test]
     fn a_record_is_of_one_source_as_far_as_that_is_known() {
-        let record = Record { source: Some(7), ..Record::new("x".to_owned(), Vec::new()) };
-        assert!(record.suits("x", Some(7)) && record.suits("x", None));
-        assert!(!record.suits("x", Some(8)) && !record.suits("y", Some(7)));
-        assert!(Record::new("x".to_owned(), Vec::new()).suits("x", Some(7)));
+        let known = record("x", Some(7));
+        assert!(known.suits("x", Some(7)) && known.suits("x", None));
+        assert!(!known.suits("x", Some(8)) && !known.suits("y", Some(7)));
+        assert!(record("x", None).suits("x", Some(7)));
     }
 
     #[test]
     fn who_is_late_ends() {
         let storage = Storage::new(Memory::new()).unwrap();
         let names = ["journal", "mark"];
-        let record = Record::new("x".to_owned(), vec![vec![1]]);
-        let one = Journal::new(Some(&storage), names, record.clone());
-        let other = Journal::new(Some(&storage), names, record);
+        let same = record("x", None);
+        let one = Journal::new(Some(&storage), names, same.clone());
+        let other = Journal::new(Some(&storage), names, same);
         assert_eq!(other.check().unwrap_err().kind(), ErrorKind::Conflict);
         one.mark().unwrap();
         one.change(|record| record.begin(0, 1)).unwrap();
@@ -255,9 +262,9 @@ mod tests {
         other.done(0).unwrap();
         assert_eq!(other.check().unwrap_err().kind(), ErrorKind::Conflict);
         // Nor is that of a later call.
-        Journal::new(Some(&storage), names, Record::new("x".to_owned(), vec![vec![1]])).mark().unwrap();
+        Journal::new(Some(&storage), names, record("x", None)).mark().unwrap();
         assert_eq!(other.check().unwrap_err().kind(), ErrorKind::Conflict);
-        Journal::new(None, names, Record::new(String::new(), Vec::new())).check().unwrap();
+        Journal::new(None, names, record("", None)).check().unwrap();
     }
 
     #[test]

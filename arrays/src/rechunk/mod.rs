@@ -18,12 +18,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::array::{Array, Description, Unwritten, create_storage};
-use crate::buffer::Buffer;
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::object::{ByteRange, Entry, Memory, Name, Storage, read_whole};
+use crate::object::{Entry, Memory, Name, Storage, read_whole};
 use crate::transfer::Options;
 
 use decision::{Decision, temporary};
@@ -198,7 +197,7 @@ pub fn rechunk_in(
         None => None,
     };
     if let Some(record) = &record {
-        place.temporary_name = place.temporary_of(&record.id)?;
+        place.id = record.id.clone();
     }
     let (record, decision) = match record {
         Some(record) if !record.suits(&of, version) => {
@@ -226,8 +225,7 @@ pub fn rechunk_in(
                 remove_below(storage, &place.work)?;
             }
             new.make_room(storage, name)?;
-            let record = Record { source: version, ..Record::new(of, decision.chunks.clone()) };
-            place.temporary_name = place.temporary_of(&record.id)?;
+            let record = Record::new(&place.id, of, version, decision.chunks.clone());
             // Before the journal: who finds that without this is in another storage.
             if decision.cuts.len() == 2 {
                 place.begin_temporary()?;
@@ -236,9 +234,8 @@ pub fn rechunk_in(
             (record, decision)
         }
     };
-    let id = record.id.clone();
     let resumed = run(&source, &target, &place, record, &decision, options, &|| new.write(storage, name))
-        .inspect_err(|_| place.give_up(&id))?;
+        .inspect_err(|_| place.give_up())?;
     Ok(Rechunked { array: new.array, plan: decision.plan, boxes_resumed: resumed })
 }
 
@@ -323,9 +320,9 @@ struct Place<'a> {
     mark: Name,
     /// `None` where nothing can be removed any more.
     temporary: Option<&'a Storage>,
-    /// What is temporary of this rechunking alone, for several may use one storage.
-    temporary_name: Name,
     work: Name,
+    /// The record's: several may have what is temporary in one storage.
+    id: String,
 }
 
 impl<'a> Place<'a> {
@@ -336,45 +333,43 @@ impl<'a> Place<'a> {
         let mark = Name::of(format_args!("{}/mark", &*work))?;
         let journal = Some(storage).filter(|storage| !storage.is_archive());
         let temporary = options.temporary.or(journal);
-        let temporary_name = Name::of(format_args!("{}/new", &*work))?;
-        Ok(Place { name, journal, journal_name, mark, temporary, temporary_name, work })
+        Ok(Place { name, journal, journal_name, mark, temporary, work, id: journal::new_id() })
     }
 
-    /// Where the rechunking of this number has what is temporary.
-    fn temporary_of(&self, id: &str) -> Result<Name> {
-        Name::of(format_args!("{}/{id}", &*self.work))
+    /// Where this rechunking, and no other, has what is temporary.
+    fn temporary_name(&self) -> Result<Name> {
+        Name::of(format_args!("{}/{}", &*self.work, self.id))
     }
 
     /// An object that is there as long as the temporary array is: of that itself chunks may be missing.
+    fn begun(&self) -> Result<Name> {
+        Name::of(format_args!("{}/begun", &*self.temporary_name()?))
+    }
+
     fn begin_temporary(&self) -> Result<()> {
-        let begin = |storage: &Storage| storage.write(&format!("{}/begun", &*self.temporary_name), b"");
-        self.temporary.map_or(Ok(()), begin)
+        self.temporary.map_or(Ok(()), |storage| storage.write(&self.begun()?, b""))
     }
 
     fn has_temporary(&self) -> Result<bool> {
-        let begun = format!("{}/begun", &*self.temporary_name);
-        let read = |storage: &Storage| storage.read(&begun, ByteRange::At(0), &mut Buffer::new(&mut []));
-        Ok(self.temporary.map(read).transpose()?.flatten().is_some())
+        self.temporary.map_or(Ok(false), |storage| Ok(storage.object_len(&self.begun()?)?.is_some()))
     }
 
     fn remove_temporary(&self) -> Result<()> {
-        let Some(storage) = self.temporary else { return Ok(()) };
+        let (Some(storage), name) = (self.temporary, self.temporary_name()?) else { return Ok(()) };
         // What cannot be listed or removed is in nobody's way.
-        let _ = storage.remove_unfinished(&self.temporary_name);
-        remove_below(storage, &self.temporary_name)?;
+        let _ = storage.remove_unfinished(&name);
+        remove_below(storage, &name)?;
         storage.remove_empty(&self.work)
     }
 
     /// After an error: removes what is temporary if nobody can continue, as there is no journal, or another call has
     /// begun anew here.
-    fn give_up(&self, id: &str) {
-        let mark = self.journal.map(|storage| read_whole(&**storage, &self.mark, 1 << 10));
-        let is_others = match mark {
-            None => true,
-            Some(Ok(Some(mark))) => mark != id.as_bytes(),
-            Some(_) => false,
-        };
-        if is_others {
+    fn give_up(&self) {
+        let is_over = self.journal.is_none_or(|storage| {
+            let mark = read_whole(&**storage, &self.mark, 1 << 10);
+            mark.is_ok_and(|mark| mark.is_some_and(|mark| mark != self.id.as_bytes()))
+        });
+        if is_over {
             let _ = self.remove_temporary();
         }
     }

@@ -207,6 +207,95 @@ fn another_source_of_the_same_shape_is_refused() {
     assert!(go(&one, &options).unwrap().boxes_resumed > 0);
 }
 
+/// A directory that is removed at the end.
+#[cfg(all(not(miri), feature = "zip"))]
+struct Scratch(std::path::PathBuf);
+
+#[cfg(all(not(miri), feature = "zip"))]
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("nczchunk-rechunk-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+}
+
+#[cfg(all(not(miri), feature = "zip"))]
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+/// Nor is it continued from a file, a zip file or several files that have been replaced since.
+#[test]
+#[cfg(all(unix, not(miri), feature = "zip"))]
+fn sources_in_files_are_told_from_what_replaces_them() {
+    let scratch = Scratch::new("sources");
+    let at = |name: &str| scratch.0.join(name);
+    let create = |storage: &Storage| {
+        let names = ["t", "y", "x"];
+        let description = Description::new(&[8, 4, 4], ElementType::Int).with_dimension_names(&names);
+        Array::create_in(storage, "v", &description.with_chunk_shape(&[1, 4, 4])).unwrap();
+    };
+    let classic = |path: &Path| assert!(std::fs::copy("../data/coads_sst.nc", path).unwrap() > 0);
+    let zipped = |path: &Path| {
+        let storage = Storage::new(crate::object::ZipWriter::create(path).unwrap()).unwrap();
+        create(&storage);
+        storage.finish().unwrap();
+    };
+    let plain = |path: &Path| create(&create_storage(path).unwrap());
+    let open = |name: &str, array: &str| Array::open(at(name), array, Access::Read);
+    let joined = || Array::open_in(&crate::array::concat(&[at("one"), at("two")], "t")?, "v", Access::Read);
+    plain(&at("one"));
+    for (name, make, open) in [
+        ("a.nc", &classic as &dyn Fn(&Path), &(|| open("a.nc", "SST")) as &dyn Fn() -> Result<Array>),
+        ("a.zip", &zipped, &|| open("a.zip", "v")),
+        ("a", &plain, &|| open("a", "v")),
+        ("two", &plain, &joined),
+    ] {
+        let replace = || {
+            make(&at("new"));
+            let _ = std::fs::remove_dir_all(at(name));
+            std::fs::rename(at("new"), at(name)).unwrap();
+        };
+        let to = memory();
+        let go = |options: &RechunkOptions<'_>| {
+            let source = open().unwrap();
+            let last = source.variable().dimensions()[2].len();
+            source.describe(|same| rechunk_in(&source, &to, "", &same.with_chunk_shape(&[1, 1, last]), options))
+        };
+        let (stop, options) = (|_: Progress| 77, RechunkOptions::default());
+        let ended = options.with_transfer(Options::default().with_progress(&stop));
+        replace();
+        assert_eq!(go(&ended).err().unwrap().kind(), ErrorKind::Stopped(77), "{name}");
+        replace();
+        let error = go(&options).err().unwrap();
+        assert!(error.to_string().contains("an unfinished rechunking from or to another array"), "{name}: {error}");
+    }
+}
+
+/// Where nothing is continued nothing that is temporary stays.
+#[test]
+#[cfg(all(not(miri), feature = "zip"))]
+fn what_ends_in_a_zip_file_leaves_nothing_elsewhere() {
+    let (storage, temporary, scratch) = (memory(), memory(), Scratch::new("zip"));
+    let (array, _) = maps(&storage);
+    let to = Storage::new(crate::object::ZipWriter::create(scratch.0.join("a.zip")).unwrap()).unwrap();
+    let most = Cell::new(0);
+    let stop = |at: Progress| {
+        most.set(objects(&temporary, "").len().max(most.get()));
+        if at.chunks_done > 2 { 77 } else { 0 }
+    };
+    let options = in_two_passes(&array).with_temporary(&temporary);
+    let options = options.with_transfer(Options::default().with_progress(&stop));
+    let ended = array.describe(|same| rechunk_in(&array, &to, "", &same.with_chunk_shape(&[240, 10, 10]), &options));
+    assert_eq!(ended.err().unwrap().kind(), ErrorKind::Stopped(77));
+    assert!(most.get() > 1);
+    assert_eq!(objects(&temporary, "").len(), 0);
+    drop(to);
+}
+
 /// Storages of temporary arrays are for any number of rechunkings: each finds its own there, or says that it does not.
 #[test]
 #[cfg_attr(miri, ignore = "it takes too long")]

@@ -16,7 +16,7 @@ use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, ByName, Value};
 
-const FILL_VALUE: &str = "_FillValue";
+pub(crate) const FILL_VALUE: &str = "_FillValue";
 
 /// The values of an attribute with their type.
 #[derive(Debug, PartialEq)]

@@ -58,7 +58,7 @@ mod vectors;
 
 #[cfg(feature = "cfdb")]
 pub(crate) use attributes::readable;
-pub(crate) use attributes::{attributes, check_attributes};
+pub(crate) use attributes::{FILL_VALUE, attributes, check_attributes};
 pub(crate) use base64::{decode as base64, encode as base64_of};
 pub(crate) use build::build;
 pub use codecs::has_codec;

@@ -114,8 +114,8 @@ fn tell(bar: &ProgressBar, at: Progress) -> c_int {
     c_int::from(interrupt::is_wished())
 }
 
-/// The same for variable-length strings, chunk by chunk. Nothing says how far an earlier call has come with such an
-/// array: `is_continued` makes it again.
+/// The same for variable-length strings, chunk by chunk. What is there of an array that is not complete is made again
+/// if it `is_continued`.
 fn strings(
     new: &NewArray,
     source: &Array,
@@ -123,10 +123,15 @@ fn strings(
     (storage, name): (&Storage, &str),
     is_continued: bool,
 ) -> Result<Array> {
-    let to = new.describe(source, selection, |description| {
+    let begun = new.describe(source, selection, |description| {
         let description = if is_continued { description.with_overwrite(true) } else { *description };
-        Array::create_in(storage, name, &description).map_err(|error| new.refused(name, &error))
+        Array::unwritten(storage, name, &description).map_err(|error| new.refused(name, &error))
     })?;
+    if is_continued && begun.is_written(storage, name)? {
+        return Ok(Array::open_in(storage, name, Access::Write)?);
+    }
+    begun.make_room(storage, name).map_err(|error| new.refused(name, &error))?;
+    let to = &begun.array;
     let dimensions = to.variable().grid(Access::Write).dimensions();
     let num_chunks: usize = dimensions.iter().map(nczchunk::Dimension::num_chunks).product();
     for number in 0..num_chunks {
@@ -145,5 +150,6 @@ fn strings(
         let texts = source.read_strings(&selection.part(&first, &of_source).hyperslab())?;
         to.write_strings(&Hyperslab::new(&start, &count), &texts)?;
     }
-    Ok(to)
+    begun.write(storage, name)?;
+    Ok(begun.array)
 }

@@ -255,13 +255,20 @@ mod linux {
         let message = Ran::of(begin(&directory, &options).wait_with_output().unwrap()).message(1);
         assert!(message.contains("the source has changed since the unfinished rechunking"), "{message}");
         std::fs::remove_dir_all(directory.join("maps/z/new")).unwrap();
-        // What was there of strings is not taken for all of them; and what is temporary of an array goes with it.
-        let few = Description::new(&[3], ElementType::String).with_dimension_names(&["s"]);
+        // A call that was killed has copied some strings, and has completed an array with what is temporary beside it.
+        let few = Description::new(&[3], ElementType::String).with_dimension_names(&["s"]).with_overwrite(true);
         let few = Array::create(directory.join("series"), "z/texts", &few).unwrap();
         few.write_strings(&Hyperslab::new(&[0], &[1]), &["one"]).unwrap();
+        std::fs::remove_file(directory.join("series/z/texts/zarr.json")).unwrap();
+        let shorter = description.with_chunk_shape(&[5]).with_codecs(&[]).with_overwrite(true);
+        let complete = Array::create(directory.join("series"), "z/other", &shorter).unwrap();
+        complete.write(&Hyperslab::all(), &[1.0f32; 10]).unwrap();
+        let left = directory.join("series/z/other/.nczchunk-rechunk");
+        std::fs::create_dir_all(left.join("1.2.3")).unwrap();
+        std::fs::write(left.join("1.2.3/begun"), b"").unwrap();
         let text = Ran::of(begin(&directory, &options).wait_with_output().unwrap()).text();
         assert!(text.starts_with("copied 3 arrays, "), "{text}");
-        assert!(!mark.exists());
+        assert!(!mark.exists() && !left.exists());
         let copied = open(&directory.join("series"), "z/texts").read_strings(&Hyperslab::all()).unwrap();
         assert_eq!(copied.iter().collect::<Vec<_>>(), ["one", "two", "three"]);
         assert!(open(&directory.join("series"), "maps").read::<f32>(&Hyperslab::all()).unwrap() == values);

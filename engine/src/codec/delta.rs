@@ -111,7 +111,7 @@ impl Codec for Delta {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
 mod tests {
     use super::super::numbers::testing::{C8, C16, big, hex, little, made};
     use super::super::testing::{decoded, encoded};

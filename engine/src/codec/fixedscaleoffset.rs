@@ -79,7 +79,7 @@ impl EachNumber for FixedScaleOffset {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
 mod tests {
     use super::super::definition::Given;
     use super::super::numbers::testing::{C8, C16, big, hex, little, made};

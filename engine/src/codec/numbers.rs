@@ -315,8 +315,7 @@ impl<M: EachNumber> Codec for Each<M> {
     }
 }
 
-#[cfg(test)]
-#[allow(dead_code, reason = "tests of codecs use it, and all of these can be left out")]
+#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
 pub(super) mod testing {
     use super::super::definition::{Definition, Elements, Given, Settings};
     use super::super::traits::Codec;

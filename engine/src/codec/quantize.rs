@@ -65,7 +65,7 @@ impl EachNumber for Quantize {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
 mod tests {
     use super::super::definition::Given;
     use super::super::numbers::testing::{C8, C16, little, made};

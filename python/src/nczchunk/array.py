@@ -448,7 +448,8 @@ class Array:
 
     def resize(self, shape: Sequence[int]) -> None:
         """Changes the shape of the array: one length for each of its dimensions. Waits for calls in flight in other
-        threads."""
+        threads. netCDF-C opens a group of NCZarr only if all its arrays have one length for a dimension of the same
+        name: resize them all."""
         shape = _c.lengths("shape", shape)
         if len(shape) != self.ndim:
             raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")

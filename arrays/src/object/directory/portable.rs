@@ -24,7 +24,6 @@ pub(in crate::object) fn named(name: &str) -> io::Result<Named> {
     Ok(name.to_owned())
 }
 
-#[cfg_attr(test, allow(dead_code, reason = "tests of this system have the other one"))]
 /// What differs from file to file, as far as lengths and times of changes do.
 pub(in crate::object) fn version_of(file: &File) -> Option<u128> {
     let metadata = file.metadata().ok()?;

@@ -184,6 +184,12 @@ fn the_portable_half_does_the_same() {
     portable.0.rename(&new, "a/b").unwrap();
     portable.0.sync_directory("a").unwrap();
     portable.0.sync_above().unwrap();
+    let version = || portable::version_of(&std::fs::File::open(temporary.0.join("a/b")).unwrap());
+    let before = version();
+    assert!(before.is_some() && before == version());
+    std::fs::OpenOptions::new().append(true).open(temporary.0.join("a/b")).unwrap().set_len(11).unwrap();
+    assert_ne!(before, version());
+    std::fs::OpenOptions::new().append(true).open(temporary.0.join("a/b")).unwrap().set_len(10).unwrap();
     let unread = portable::Root::open_unread(&temporary.0.join("a")).unwrap();
     drop(unread.create_new("d").unwrap());
     unread.remove("d").unwrap();

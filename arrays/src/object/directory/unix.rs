@@ -222,17 +222,20 @@ const SETTLED: i64 = 3;
 /// so far back as [`SETTLED`] says. This assumes that the file system's clock and this machine's do not differ by more
 /// than a second, and are not set back.
 fn version(status: &stat) -> Option<u128> {
-    #[allow(clippy::unnecessary_cast)]
-    let seconds = status.st_ctime as i64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
-    let is_settled = seconds.checked_add(SETTLED)? < i64::try_from(now).ok()?;
+    let is_settled = changed_at(status).0.checked_add(SETTLED)? < i64::try_from(now).ok()?;
     is_settled.then_some(changed(status))
+}
+
+/// When a file was last changed, in seconds and nanoseconds.
+#[allow(clippy::unnecessary_cast, reason = "they are shorter on machines with 32 bits")]
+fn changed_at(status: &stat) -> (i64, i64) {
+    (status.st_ctime as i64, status.st_ctime_nsec as i64)
 }
 
 /// A file's inode and the time of its last change. Where these differ, so does the file.
 fn changed(status: &stat) -> u128 {
-    #[allow(clippy::unnecessary_cast)]
-    let (seconds, nanoseconds) = (status.st_ctime as i64, status.st_ctime_nsec as i64);
+    let (seconds, nanoseconds) = changed_at(status);
     let time = seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds) as u64;
     u128::from(status.st_ino) << 64 | u128::from(time)
 }
