@@ -10,6 +10,10 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <type_traits>
+#if __has_include(<stdfloat>)
+#include <stdfloat>
+#endif
 
 namespace {
 
@@ -20,6 +24,18 @@ using nczchunk::Layout;
 using nczchunk::Lengths;
 using nczchunk::Storage;
 using nczchunk::Status;
+
+/// Whether a type is one that the header knows.
+template <class T, class = void> struct IsKnown : std::false_type {};
+template <class T> struct IsKnown<T, std::void_t<decltype(nczchunk::Element<T>::type)>> : std::true_type {};
+static_assert(IsKnown<float>::value && IsKnown<char>::value && IsKnown<std::complex<float>>::value, "");
+static_assert(!IsKnown<bool>::value && !IsKnown<long double>::value && !IsKnown<void *>::value, "");
+#ifdef __STDCPP_FLOAT16_T__
+static_assert(!IsKnown<std::float16_t>::value, "a type without a number in netCDF fits no other");
+#endif
+#ifdef __STDCPP_BFLOAT16_T__
+static_assert(!IsKnown<std::bfloat16_t>::value, "");
+#endif
 
 std::string coads; // the array of the sea surface temperatures, as files
 std::vector<float> raw; // and as it is

@@ -22,8 +22,11 @@ typedef struct Planned {
     const nczchunk_array *array;
     size_t size, offset, elem_len;
     int rank;
+    CFI_type_t type;
     CFI_dim_t dim[CFI_MAX_RANK];
 } Planned;
+
+static const char other_type[] = "data is not of the type of the array's elements";
 
 static int fail(const char **message, int status, const char *what)
 {
@@ -78,8 +81,7 @@ static int lay_out(const nczchunk_array *array, const CFI_cdesc_t *data, const p
     int used = 0;
 
     if (!array) return fail(message, NCZCHUNK_EINVAL, "the array is not open");
-    if (!has_type(array, data))
-        return fail(message, NCZCHUNK_EBADTYPE, "data is not of the type of the array's elements");
+    if (!has_type(array, data)) return fail(message, NCZCHUNK_EBADTYPE, other_type);
     if (!count && (size_t)data->rank != rank)
         return fail(message, NCZCHUNK_EINVAL, "the rank of data is not that of the array, and count is not given");
     for (size_t f = 0; f < rank; f++) {
@@ -88,6 +90,7 @@ static int lay_out(const nczchunk_array *array, const CFI_cdesc_t *data, const p
         const int is_in_data = used < data->rank && (!count || data->dim[used].extent == n);
 
         if (start && start[f] < 1) return fail(message, NCZCHUNK_EINVALCOORDS, "start counts from 1");
+        if (stride && stride[f] < 1) return fail(message, NCZCHUNK_ESTRIDE, "a stride is less than 1");
         if (n < 0) return fail(message, NCZCHUNK_EINVAL, "a count is negative");
         layout->start[d] = start ? (size_t)start[f] - 1 : 0;
         layout->count[d] = (size_t)n;
@@ -158,6 +161,7 @@ int nczchunk_fortran_plan(const nczchunk_array *array, CFI_cdesc_t *data, const 
         made->offset = layout->offset;
         made->elem_len = data->elem_len;
         made->rank = data->rank;
+        made->type = data->type;
         memcpy(made->dim, data->dim, (size_t)data->rank * sizeof *made->dim);
         *planned = made;
     }
@@ -195,7 +199,9 @@ int nczchunk_fortran_plan_read(const Planned *planned, CFI_cdesc_t *data, int pa
 
     *message = NULL;
     if (!planned) return fail(message, NCZCHUNK_EINVAL, "the plan is not made");
-    if (data->rank != planned->rank || data->elem_len != planned->elem_len)
+    if (data->type != planned->type || data->elem_len != planned->elem_len)
+        return fail(message, NCZCHUNK_EBADTYPE, other_type);
+    if (data->rank != planned->rank)
         return fail(message, NCZCHUNK_EINVAL, "data is not laid out as the data that the plan was made for");
     for (int i = 0; i < data->rank; i++)
         if (data->dim[i].extent != planned->dim[i].extent || data->dim[i].sm != planned->dim[i].sm)

@@ -14,7 +14,8 @@
 !>
 !> Procedures that can fail have the optional arguments stat and errmsg, as ALLOCATE has: stat is 0 or a status
 !> (nczchunk_einval and so on); errmsg, a character variable, is set to what failed, and left alone otherwise. Without
-!> stat an error stops the program, and the message is printed. Objects are not copied by assignment; one object serves one thread at a time.
+!> stat an error stops the program, and the message is printed. Objects are not copied by assignment; one object serves
+!> one thread at a time.
 module nczchunk
     use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_null_char, c_null_ptr, &
         c_ptr, c_ptrdiff_t, c_size_t, c_double
@@ -37,11 +38,11 @@ module nczchunk
         type(c_ptr) :: array = c_null_ptr, context = c_null_ptr
     contains
         !> open(path, name, writable, stat, errmsg): opens an array, see nczchunk_array_open. name is the array's path
-        !> below path; writable=.true. opens it to be written, too.
+        !> below path; writable=.true. opens it to be written, too. Blanks at the end of path and name do not count.
         procedure :: open => array_open
         !> close(): what is not open may be closed.
         procedure :: close => array_close
-        !> set_threads(n, stat, errmsg): lets reads and writes use n threads.
+        !> set_threads(n, stat, errmsg): lets reads and writes use n threads, 1 or more.
         procedure :: set_threads => array_set_threads
         !> rank(): the number of dimensions.
         procedure :: rank => array_rank
@@ -60,7 +61,8 @@ module nczchunk
         !> read(data, start, count, stride, stat, errmsg): reads a hyperslab into an array of any rank, whose type has
         !> to be that of the elements: real(real32) for float32; integers without a sign have the bits of those with
         !> one. start, count and stride have an integer (int32 or int64) for each dimension. By default start is 1,
-        !> count the shape of data, and stride 1. With count, dimensions of one element need not be in data.
+        !> count the shape of data, and stride, which is at least 1, is 1. With count, dimensions of one element need
+        !> not be in data.
         generic :: read => read_default, read_long
         procedure, private :: write_default => array_write_default
         procedure, private :: write_long => array_write_long
@@ -283,11 +285,12 @@ contains
 
         call self%close()
         below = ''
-        if (present(name)) below = name
+        if (present(name)) below = trim(name)
         mode = for_reading
         if (present(writable)) mode = merge(for_writing, for_reading, writable)
         status = c_context_new(self%context)
-        if (status == 0) status = c_array_open(path//c_null_char, below//c_null_char, mode, self%array, self%context)
+        if (status == 0) &
+            status = c_array_open(trim(path)//c_null_char, below//c_null_char, mode, self%array, self%context)
         call report(status, c_null_ptr, self%context, stat, errmsg)
         if (status /= 0) call self%close()
     end subroutine array_open
@@ -307,7 +310,9 @@ contains
         integer, intent(out), optional :: stat
         character(*), intent(inout), optional :: errmsg
 
-        call report(c_context_set_threads(self%context, int(n, c_size_t)), c_null_ptr, self%context, stat, errmsg)
+        ! A number below 0 would be a large one without a sign. 0 is refused.
+        call report(c_context_set_threads(self%context, int(max(n, 0), c_size_t)), c_null_ptr, self%context, stat, &
+            errmsg)
     end subroutine array_set_threads
 
     pure function array_rank(self) result(rank)

@@ -30,11 +30,13 @@ namespace NCZCHUNK_NAMESPACE {
 ///   element of N bytes, unchanged;
 /// - std::string, for reading and writing arrays, is "string": variable-length strings.
 ///
-/// Specialise it for a trivially copyable type of your own, such as a float16.
+/// Specialise it for a trivially copyable type of your own, such as a float16. Numbers that netCDF does not have, such
+/// as long double and std::float16_t, are not among the known types.
 template <class T, class = void> struct Element;
 
 namespace detail {
 
+/// netCDF's number for a type of numbers by its size; 0 if it does not have it.
 template <class T> constexpr int number_type() noexcept
 {
     if constexpr (std::is_same_v<T, char>)
@@ -76,7 +78,8 @@ inline bool begins_with(std::string_view text, std::string_view beginning) noexc
 } // namespace detail
 
 template <class T>
-struct Element<T, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && (sizeof(T) <= 8)>> {
+struct Element<T, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && (sizeof(T) <= 8)
+                                   && detail::number_type<T>() != 0>> {
     static constexpr int type = detail::number_type<T>();
     static std::string name() { return detail::type_name(type); }
     static bool fits(int number, std::string_view name, std::size_t) noexcept

@@ -193,6 +193,20 @@ static uint64_t mixed(uint64_t hash, uint64_t value)
     return (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29);
 }
 
+/* The same of a dimension whose chunks have a list of lengths: where each lies. */
+static uint64_t mixed_chunks(uint64_t hash, const nczchunk_var *var, size_t dimension)
+{
+    const size_t num_chunks = nczchunk_var_num_chunks(var, dimension);
+
+    for (size_t i = 0; i < num_chunks; i++) {
+        size_t start, length, encoded_length;
+
+        if (nczchunk_var_chunk_extent(var, dimension, (ptrdiff_t)i, &start, &length, &encoded_length, NULL)) break;
+        hash = mixed(mixed(mixed(hash, start), length), encoded_length);
+    }
+    return hash;
+}
+
 /* What must be the same on every rank, in one number. */
 static uint64_t description(const call *c)
 {
@@ -204,8 +218,34 @@ static uint64_t description(const call *c)
         hash = mixed(hash, nczchunk_var_write_chunklen(c->var, d));
         hash = mixed(hash, nczchunk_var_num_chunks(c->var, d));
         hash = mixed(hash, (uint64_t)nczchunk_var_origin(c->var, d));
+        if (!nczchunk_var_is_regular(c->var, d)) hash = mixed_chunks(hash, c->var, d);
     }
     return hash;
+}
+
+static int fill_nothing(void *user, nczchunk_request *request)
+{
+    (void)user;
+    (void)request;
+    return NCZCHUNK_EEMPTY;
+}
+
+/*
+ * Checks that elements are no more than their bytes, for those are what is sent. The library refuses to read elements
+ * with a copier, and variable-length strings, from any store that fills in bytes, even if nothing is read.
+ */
+static void check_elements(call *c)
+{
+    nczchunk_reader_callbacks callbacks = NCZCHUNK_READER_CALLBACKS_INIT;
+    nczchunk_chunk_store *filling = NULL;
+    int status;
+
+    callbacks.fill = fill_nothing;
+    status = nczchunk_chunk_store_new(&callbacks, &filling, NULL);
+    if (status == NCZCHUNK_NOERR) status = nczchunk_read_points(c->var, filling, 0, NULL, NULL, NULL);
+    if (status == NCZCHUNK_EINVAL) fail(c, status, "variable-length strings, and elements with a copier, are not sent");
+    else fail(c, status, nczchunk_strerror(status));
+    nczchunk_chunk_store_free(filling);
 }
 
 /* Checks the arguments, also against those of other ranks, and learns the slabs of all. Collective. */
@@ -228,6 +268,7 @@ static int know_all_slabs(call *c, const size_t *start, const size_t *count, con
         if (c->data_bytes > 0 && !c->data) fail(c, NCZCHUNK_EINVAL, "data is NULL");
     }
     nczchunk_plan_free(plan);
+    if (c->status == NCZCHUNK_NOERR) check_elements(c);
 
     slab = allocate(c, 3 * c->dims, sizeof *slab);
     c->slabs = allocate(c, 3 * c->dims * (size_t)c->size, sizeof *c->slabs);
@@ -512,14 +553,14 @@ static void fetch(call *c)
 }
 
 /*
- * Copies the elements of a box between the round's buffer and other memory: packed without gaps or, for this rank's own
- * box, its data. Returns its bytes.
+ * Copies the elements of a box between the round's buffer and other memory: packed without gaps, where there is so much
+ * room, or, for this rank's own box, its data. Returns its bytes.
  */
-static size_t copy_box(call *c, int rank, const box *b, unsigned char *packed, int to_buffer)
+static size_t copy_box(call *c, int rank, const box *b, unsigned char *packed, size_t room, int to_buffer)
 {
     const region *r = (const region *)c->regions.entries + ((const owned *)c->owned.entries)[b->chunk].region;
     const size_t *slab = c->slabs + 3 * c->dims * (size_t)rank;
-    size_t bytes, in_region = 0, in_memory = 0, memory_bytes;
+    size_t bytes, in_region = 0, in_memory = 0, memory_bytes = room;
     unsigned char *memory = packed, *buffer = c->elements + r->offset;
 
     if (c->status) return 0;
@@ -534,7 +575,7 @@ static size_t copy_box(call *c, int rank, const box *b, unsigned char *packed, i
         /* With one element the stride, which may be any, is not used. */
         c->memory_strides[d] *= c->count[d] > 1 ? (ptrdiff_t)slab[2 * c->dims + d] : 1;
     }
-    bytes = memory_bytes = dense(c, c->count, c->box_strides);
+    bytes = dense(c, c->count, c->box_strides);
     if (rank == c->rank) {
         memory = c->data;
         memory_bytes = c->data_bytes;
@@ -551,8 +592,11 @@ static size_t copy_box(call *c, int rank, const box *b, unsigned char *packed, i
     return bytes;
 }
 
-/* Copies the box of a chunk of this rank's plan between its data and packed memory; returns its bytes. */
-static size_t copy_own(call *c, size_t number, unsigned char *packed, int to_data)
+/*
+ * Copies the box of a chunk of this rank's plan between its data and packed memory, where there is so much room.
+ * Returns its bytes.
+ */
+static size_t copy_own(call *c, size_t number, unsigned char *packed, size_t room, int to_data)
 {
     const size_t *slab = c->slabs + 3 * c->dims * (size_t)c->rank;
     size_t bytes, in_data = 0;
@@ -565,11 +609,11 @@ static size_t copy_own(call *c, size_t number, unsigned char *packed, int to_dat
     }
     bytes = dense(c, c->count, c->box_strides);
     if (to_data)
-        succeeded(c, nczchunk_copy_strided(c->dims, c->count, c->element_size, 0, packed, bytes, 0, c->box_strides,
+        succeeded(c, nczchunk_copy_strided(c->dims, c->count, c->element_size, 0, packed, room, 0, c->box_strides,
                                            c->data, c->data_bytes, in_data, c->memory_strides, c->context));
     else
         succeeded(c, nczchunk_copy_strided(c->dims, c->count, c->element_size, 0, c->data, c->data_bytes, in_data,
-                                           c->memory_strides, packed, bytes, 0, c->box_strides, c->context));
+                                           c->memory_strides, packed, room, 0, c->box_strides, c->context));
     return bytes;
 }
 
@@ -613,7 +657,7 @@ static void send_boxes(call *c)
     }
     if (!exchange_sizes(c) || !room_for_messages(c)) return;
     for (size_t i = 0; i < c->boxes[c->rank].len; i++)
-        copy_box(c, c->rank, (const box *)c->boxes[c->rank].entries + i, NULL, 0);
+        copy_box(c, c->rank, (const box *)c->boxes[c->rank].entries + i, NULL, 0, 0);
     for (int step = 1; step < c->size; step++) {
         const int to = (c->rank + step) % c->size, from = (c->rank - step + c->size) % c->size;
         const box *boxes = c->boxes[to].entries;
@@ -626,19 +670,24 @@ static void send_boxes(call *c)
         }
         for (size_t i = 0; i < len; i++) {
             memcpy(c->out + (1 + i) * sizeof(size_t), &boxes[i].number, sizeof(size_t));
-            end += copy_box(c, to, &boxes[i], end, 0);
+            end += copy_box(c, to, &boxes[i], end, (size_t)(c->out + c->sizes[0][to] - end), 0);
         }
         if (!exchange(c, to, c->out, (size_t)c->sizes[0][to], from, c->in, (size_t)c->sizes[1][from])) return;
         /* A rank whose copy failed has sent what does not count: the next agreement ends the call. */
         if (c->sizes[1][from] == 0) continue;
+        const unsigned char *const in_end = c->in + c->sizes[1][from];
         size_t num;
         memcpy(&num, c->in, sizeof num);
+        if (num >= c->sizes[1][from] / sizeof(size_t)) {
+            fail(c, NCZCHUNK_EINVAL, "another rank has sent fewer bytes than its boxes have");
+            continue;
+        }
         unsigned char *at = c->in + (1 + num) * sizeof(size_t);
         for (size_t i = 0; i < num; i++) {
             size_t number;
 
             memcpy(&number, c->in + (1 + i) * sizeof(size_t), sizeof number);
-            at += copy_own(c, number, at, 1);
+            at += copy_own(c, number, at, (size_t)(in_end - at), 1);
         }
     }
 }
@@ -758,7 +807,7 @@ static void receive_boxes(call *c)
     else out_of_memory(c);
     if (exchange_sizes(c) && room_for_messages(c)) {
         for (size_t i = 0; i < c->boxes[c->rank].len; i++)
-            copy_box(c, c->rank, (const box *)c->boxes[c->rank].entries + i, NULL, 1);
+            copy_box(c, c->rank, (const box *)c->boxes[c->rank].entries + i, NULL, 0, 1);
         at = 0;
         for (int step = 1; step < c->size; step++) {
             const int to = (c->rank - step + c->size) % c->size, from = (c->rank + step) % c->size;
@@ -770,11 +819,12 @@ static void receive_boxes(call *c)
                 size_t number;
 
                 memcpy(&number, (unsigned char *)requests.entries + at, sizeof number);
-                end += copy_own(c, number, end, 0);
+                end += copy_own(c, number, end, (size_t)(c->out + c->sizes[0][to] - end), 0);
             }
             if (!exchange(c, to, c->out, (size_t)c->sizes[0][to], from, c->in, (size_t)c->sizes[1][from])) break;
             end = c->in;
-            for (size_t i = 0; i < c->boxes[from].len; i++) end += copy_box(c, from, &boxes[i], end, 1);
+            for (size_t i = 0; i < c->boxes[from].len; i++)
+                end += copy_box(c, from, &boxes[i], end, (size_t)(c->in + c->sizes[1][from] - end), 1);
         }
     }
     free(counts.entries);

@@ -78,12 +78,12 @@ typedef struct nczchunk_mpi_report {
  * All ranks return the same status: if the call fails at one of them, it fails at all, none waits for another, and what
  * is in data is unspecified. If it fails at several, the lowest rank is reported.
  *
- * The elements are sent as bytes. They must not have a copier (nczchunk_var_set_copier), and variable-length strings
- * are refused.
+ * The elements are sent as bytes. So elements with a copier (nczchunk_var_set_copier) and variable-length strings are
+ * refused.
  *
  * Errors: those of nczchunk_read_vars; NCZCHUNK_EINVAL also for a struct_size that is not set, a NULL count of a
- * variable with dimensions, MPI_COMM_NULL, and variables that differ from rank to rank; NCZCHUNK_EIO if comm returns
- * errors of MPI and there is one.
+ * variable with dimensions, MPI_COMM_NULL, elements with a copier, variable-length strings, and variables that differ
+ * from rank to rank; NCZCHUNK_EIO if comm returns errors of MPI and there is one.
  */
 NCZCHUNK_MUST_USE
 int nczchunk_mpi_read(MPI_Comm comm,

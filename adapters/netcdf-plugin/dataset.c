@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The attribute of a group that says which arrays netCDF cannot have, and why. */
+/* The attribute of a group that says which arrays netCDF cannot have, and why. A dataset's own of this name is not
+ * shown. */
 static const char left_out[] = "_nczchunk_left_out";
 
 typedef struct Block {
@@ -86,6 +87,7 @@ static int keep_attributes(Dataset *dataset, Attributes *kept, const nczchunk_no
         nczchunk_attribute told = NCZCHUNK_ATTRIBUTE_INIT;
         int status = nczchunk_node_attribute_at(node, i, &told, NULL);
 
+        if (!status && node->is_group && strcmp(told.name, left_out) == 0) continue;
         if (!status && nczc_type_size((nc_type)told.type)) {
             status = keep_attribute(dataset, &kept->list[kept->count], &told);
             kept->count++;
@@ -127,6 +129,19 @@ static int leave_out(Dataset *dataset, Group *group, const char *name, const cha
     said->len = strlen(text);
     said->values = text;
     return NC_NOERR;
+}
+
+/* A line about attributes that cannot be read, if there are any, of what is in a group. */
+static int leave_out_attributes(Dataset *dataset, Group *group, const char *name, const nczchunk_node *node)
+{
+    static const char of[] = "the attributes of ";
+    char *text;
+
+    if (!node->attributes_status) return NC_NOERR;
+    text = nczc_keep(dataset, sizeof of + strlen(name), 1);
+    if (!text) return NC_ENOMEM;
+    strcat(strcpy(text, of), name);
+    return leave_out(dataset, group, text, node->attributes_message);
 }
 
 /* --- Groups and variables */
@@ -223,6 +238,8 @@ static int add_var(Dataset *dataset, const nczchunk_node *node)
     var->type = type;
     var->kind = kind;
     var->rank = node->rank;
+    var->stored_type = (int)node->type;
+    var->type_name = keep_text(dataset, node->type_name, strlen(node->type_name));
     var->path = keep_text(dataset, path, strlen(path));
     var->name = keep_text(dataset, name, strlen(name));
     var->shape = keep_copy(dataset, node->shape, node->rank, sizeof *node->shape);
@@ -230,7 +247,8 @@ static int add_var(Dataset *dataset, const nczchunk_node *node)
     var->unlimited = keep_copy(dataset, node->is_unlimited, node->rank, sizeof *node->is_unlimited);
     var->dimids = nczc_keep(dataset, node->rank, sizeof *var->dimids);
     var->dimnames = dimnames = nczc_keep(dataset, node->rank, sizeof *dimnames);
-    if (!var->path || !var->name || !var->shape || !var->chunks || !var->unlimited || !var->dimids || !dimnames)
+    if (!var->type_name || !var->path || !var->name || !var->shape || !var->chunks || !var->unlimited ||
+        !var->dimids || !dimnames)
         return NC_ENOMEM;
     for (size_t d = 0; d < node->rank; d++) {
         dimnames[d] = keep_text(dataset, node->dimension_names[d], strlen(node->dimension_names[d]));
@@ -239,6 +257,7 @@ static int add_var(Dataset *dataset, const nczchunk_node *node)
     var->is_zarr_v2 = strcmp(node->format, "Zarr v2") == 0;
     var->is_contiguous = node->rank == 0 || strcmp(node->format, "netCDF classic") == 0;
     status = keep_attributes(dataset, &var->atts, node);
+    if (!status) status = leave_out_attributes(dataset, group, name, node);
     if (status) return status;
     group->vars[group->nvars++] = (int)dataset->nvars++;
     return NC_NOERR;
@@ -253,6 +272,7 @@ static int found(void *user, const nczchunk_node *node)
     status = find_group(dataset, node->name, strlen(node->name), &group);
     if (!status && node->status) status = leave_out(dataset, &dataset->groups[group], "the group", node->message);
     else if (!status) status = keep_attributes(dataset, &dataset->groups[group].atts, node);
+    if (!status) status = leave_out_attributes(dataset, &dataset->groups[group], "the group", node);
     if (!status)
         dataset->groups[group].defines_dims = strcmp(node->format, "netCDF classic") == 0 ||
                                               strcmp(node->format, "HDF5") == 0 || strcmp(node->format, "NCZarr") == 0;
@@ -495,6 +515,19 @@ int nczc_fill_value(Dataset *dataset, Var *var, void *value)
     return NC_NOERR;
 }
 
+/* Whether what is opened is what was listed: its metadata may have been replaced since. It may have grown. */
+static int is_as_listed(const Var *var)
+{
+    const nczchunk_var *opened = nczchunk_array_var(var->array);
+
+    if (nczchunk_array_type(var->array) != var->stored_type) return 0;
+    if (strcmp(nczchunk_array_type_name(var->array), var->type_name) != 0) return 0;
+    if (nczchunk_var_rank(opened) != var->rank) return 0;
+    for (size_t d = 0; d < var->rank; d++)
+        if (nczchunk_var_dimlen(opened, d) < var->shape[d]) return 0;
+    return 1;
+}
+
 int nczc_array(Dataset *dataset, Var *var)
 {
     Attribute *fill;
@@ -502,6 +535,11 @@ int nczc_array(Dataset *dataset, Var *var)
     if (var->is_tried) return var->status;
     var->is_tried = 1;
     var->status = nczchunk_array_open_in(dataset->storage, var->path, NCZCHUNK_READ, &var->array, dataset->context);
+    if (!var->status && !is_as_listed(var)) {
+        nczchunk_array_close(var->array);
+        var->array = NULL;
+        var->status = NC_EIO;
+    }
     fill = nczc_att(&var->atts, FILL_VALUE);
     if (fill) {
         const int status = adjust_fill_attribute(dataset, var, fill);

@@ -39,6 +39,8 @@ typedef struct Var {
     int group;
     nc_type type;
     Kind kind;
+    int stored_type; /* the array's own type: its number, and its name */
+    const char *type_name;
     size_t rank;
     size_t *shape, *chunks, *unlimited; /* of the stored array, whose unlimited dimensions may be longer elsewhere */
     int *dimids;

@@ -49,6 +49,11 @@ impl Partial {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Says that it stays, at this path.
+    pub fn keep(mut self) -> PathBuf {
+        std::mem::take(&mut self.0)
+    }
 }
 
 impl Drop for Partial {

@@ -405,7 +405,10 @@ impl Grid {
     /// `Argument` for less than a step has, and for a chunk that then is larger than memory can hold.
     pub(crate) fn set_pitch(&mut self, pitch: usize) -> Result<()> {
         let Some(dimension) = self.dimensions.first() else { return Ok(()) };
-        let step = self.layout.bytes / dimension.chunklen();
+        let step = match self.pitch {
+            Some(before) => self.layout.bytes - (dimension.chunklen() - 1) * before,
+            None => self.layout.bytes / dimension.chunklen(),
+        };
         if pitch < step {
             return Err(ErrorKind::Argument("strides make elements of a chunk overlap").into());
         }

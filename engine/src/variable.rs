@@ -475,7 +475,12 @@ mod tests {
         assert_eq!((variable.copier().is_some(), variable.swapped_word()), (false, Some(8)));
         assert_eq!(status(variable.set_chunk_pitch(39)), EINVAL);
         variable.set_chunk_pitch(64).unwrap();
-        assert_eq!(variable.grid(Access::Read).strides(), [64, 8]);
+        assert_eq!((variable.grid(Access::Read).strides(), variable.chunk_bytes()), (&[64, 8][..], 104));
+        // The last one counts.
+        variable.set_chunk_pitch(80).unwrap();
+        assert_eq!((variable.grid(Access::Read).strides(), variable.chunk_bytes()), (&[80, 8][..], 120));
+        variable.set_chunk_pitch(40).unwrap();
+        assert_eq!((variable.chunk_pitch(), variable.chunk_bytes()), (None, 80));
     }
 
     #[test]

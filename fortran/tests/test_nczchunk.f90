@@ -48,6 +48,7 @@ contains
         type(nczchunk_array) :: sst
         integer :: stat
         character(300) :: errmsg
+        character(600) :: path, name
 
         call sst%open(trim(data_directory)//'/coads_sst.zarr')
         call check(sst%rank() == 3 .and. all(sst%shape() == [180, 90, 12]), 'the shape is in Fortran''s order')
@@ -62,6 +63,15 @@ contains
         call check(stat == nczchunk_enotfound .and. index(errmsg, 'nothing.zarr') > 0, 'what is not there')
         call sst%open(trim(data_directory)//'/coads_sst.nc', 'SST')
         call check(sst%format() == 'netCDF classic', 'a variable of a file')
+        call sst%set_threads(0, stat)
+        call check(stat == nczchunk_einval, 'no thread')
+        call sst%set_threads(-1, stat)
+        call check(stat == nczchunk_einval, 'less than no thread')
+        call sst%close()
+        path = trim(data_directory)//'/coads_sst.nc'
+        name = 'SST'
+        call sst%open(path, name)
+        call check(sst%rank() == 3, 'blanks behind a path and a name')
         call sst%close()
         call check(len(nczchunk_version()) > 0 .and. len(nczchunk_strerror(nczchunk_einval)) > 0, 'texts')
     end subroutine it_tells_what_it_is
@@ -126,6 +136,8 @@ contains
         call check(stat == nczchunk_einvalcoords, 'a start beyond the end')
         call sst%read(small, start=[1, 1, 1], count=[3, 1, 1], stride=[0, 1, 1], stat=stat)
         call check(stat == nczchunk_estride, 'a stride of 0')
+        call sst%read(small, start=[3, 1, 1], count=[3, 1, 1], stride=[-1, 1, 1], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_estride .and. index(errmsg, 'stride') > 0, 'a stride below 0')
         call sst%write(small, start=[1, 1, 1], count=[3, 1, 1], stat=stat)
         call check(stat == nczchunk_eperm, 'a write to what is open to be read')
         call sst%close()
@@ -135,7 +147,10 @@ contains
         type(nczchunk_array) :: sst
         type(nczchunk_plan) :: plan
         real(real32) :: map(90, 45), other(90, 45), smaller(90, 44)
+        integer(int32) :: integers(90, 45)
+        real(real64) :: double(90, 45)
         integer :: stat, part
+        character(300) :: errmsg
 
         call plan%read(map, stat=stat)
         call check(stat == nczchunk_einval .and. plan%num_chunks() == 0, 'no plan')
@@ -151,6 +166,12 @@ contains
         call check(all(other == map), 'another array with the same layout')
         call plan%read(smaller, stat=stat)
         call check(stat == nczchunk_einval, 'another layout')
+        integers = 5
+        call plan%read(integers, stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_ebadtype .and. index(errmsg, 'type') > 0, 'integers, of the same length')
+        call check(all(integers == 5), 'what is refused is left alone')
+        call plan%read(double, stat=stat)
+        call check(stat == nczchunk_ebadtype, 'double precision, by a plan')
         call plan%read(map, 6, 5, stat=stat)
         call check(stat == nczchunk_einvalcoords, 'no such part')
         call plan%free()

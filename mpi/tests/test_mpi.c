@@ -11,6 +11,9 @@
 
 #include "memory_array.h"
 #include "nczchunk_mpi.h"
+#ifdef WITH_ARRAYS
+#include "nczchunk_array.h"
+#endif
 
 enum { DIMS = 3, MOST_RANKS = 16 };
 
@@ -273,6 +276,75 @@ static void fail_everywhere(int culprit)
     free(data);
 }
 
+/* Lists of chunk lengths that differ from rank to rank, in nothing but their order. */
+static void other_lists(void)
+{
+    memory_array array;
+    static double data[200000];
+    const size_t lens[1] = {200000}, start[1] = {0};
+    const size_t lists[2][3] = {{100000, 99999, 1}, {100000, 1, 99999}}, encoded[3] = {100000, 100000, 100000};
+    nczchunk_var *var;
+
+    memory_array_init(&array, 1, lens, encoded, sizeof *data);
+    var = memory_array_var(&array);
+    CHECK_OK(nczchunk_var_set_chunk_lengths(var, 0, 3, lists[rank % 2], encoded, NULL));
+    nczchunk_chunk_store *store = memory_array_store(&array, FILLING);
+    CHECK_EQ(nczchunk_mpi_read(world, var, store, start, lens, NULL, data, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(nczchunk_mpi_write(world, var, store, start, lens, NULL, data, NULL, NULL, NULL), NCZCHUNK_EINVAL);
+    nczchunk_chunk_store_free(store);
+    nczchunk_var_free(var);
+    memory_array_clear(&array);
+}
+
+static int copy_nothing(void *user, int writing, size_t count, const void *source, void *destination)
+{
+    (void)user, (void)writing, (void)count, (void)source, (void)destination;
+    return NCZCHUNK_NOERR;
+}
+
+static void refused(const nczchunk_var *var, const nczchunk_chunk_store *store)
+{
+    const size_t start[1] = {0}, count[1] = {2};
+    char *data[2] = {NULL, NULL};
+    nczchunk_mpi_report report = NCZCHUNK_MPI_REPORT_INIT;
+
+    CHECK_EQ(nczchunk_mpi_read(world, var, store, start, count, NULL, data, NULL, &report, NULL), NCZCHUNK_EINVAL);
+    CHECK(strstr(report.message, "strings") != NULL);
+    CHECK_EQ(nczchunk_mpi_write(world, var, store, start, count, NULL, data, NULL, &report, NULL), NCZCHUNK_EINVAL);
+    CHECK(strstr(report.message, "strings") != NULL);
+    CHECK(data[0] == NULL && data[1] == NULL);
+}
+
+/* Elements that are more than their bytes are refused: the pointers of one rank are none of another. */
+static void pointers_are_refused(void)
+{
+    memory_array array;
+    const size_t lens[1] = {2};
+
+    memory_array_init(&array, 1, lens, lens, sizeof(char *));
+    nczchunk_var *var = memory_array_var(&array);
+    CHECK_OK(nczchunk_var_set_copier(var, copy_nothing, NULL, NULL));
+    nczchunk_chunk_store *store = memory_array_store(&array, LENDING);
+    refused(var, store);
+    nczchunk_chunk_store_free(store);
+    nczchunk_var_free(var);
+    memory_array_clear(&array);
+#ifdef WITH_ARRAYS
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_storage *storage = NULL;
+    nczchunk_array *strings = NULL;
+
+    description.type = NCZCHUNK_STRING;
+    description.rank = 1;
+    description.shape = description.chunk_shape = lens;
+    CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    CHECK_OK(nczchunk_array_create_in(storage, "", &description, &strings, NULL));
+    refused(nczchunk_array_var(strings), nczchunk_array_store(strings));
+    nczchunk_array_close(strings);
+    nczchunk_storage_free(storage);
+#endif
+}
+
 /* A variable without dimensions: one rank fetches its element. And shards: each is written by one rank. */
 static void scalars_and_shards(void)
 {
@@ -328,6 +400,8 @@ int main(int argc, char **argv)
     }
     for (int culprit = 0; culprit < size; culprit++) fail_everywhere(culprit);
     scalars_and_shards();
+    if (size > 1) other_lists();
+    pointers_are_refused();
     MPI_Finalize();
     return 0;
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CHECK(condition)                                                            \
     do {                                                                            \
@@ -507,6 +508,134 @@ static void the_rest(const char *path, int ncid)
     SAME(storage, NC_ENDIAN_LITTLE);
 }
 
+/* --- What netCDF-C does not write */
+
+static char made[512]; /* the directory of a dataset in Zarr v2 */
+
+static void put(const char *name, const char *text)
+{
+    char path[600];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", made, name);
+    file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void put_array(const char *name, const char *type, const char *shape, const char *attributes)
+{
+    char path[600], text[400];
+
+    snprintf(path, sizeof path, "%s/%s", made, name);
+    (void)mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/.zarray", name);
+    snprintf(text, sizeof text, "{\"zarr_format\": 2, \"shape\": %s, \"chunks\": %s, \"dtype\": \"%s\", "
+             "\"compressor\": null, \"filters\": null, \"order\": \"C\", \"fill_value\": 7}", shape, shape, type);
+    put(path, text);
+    snprintf(path, sizeof path, "%s/.zattrs", name);
+    put(path, attributes);
+}
+
+static void put_group(const char *name, const char *attributes)
+{
+    char path[600];
+
+    snprintf(path, sizeof path, "%s/%s", made, name);
+    (void)mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/.zgroup", name);
+    put(path, "{\"zarr_format\": 2}");
+    snprintf(path, sizeof path, "%s/.zattrs", name);
+    put(path, attributes);
+}
+
+static int open_made(void)
+{
+    char path[600];
+    int ncid;
+
+    snprintf(path, sizeof path, "%s/.zgroup", made);
+    OK(nc_open(path, NC_UDF0, &ncid));
+    return ncid;
+}
+
+/* What is left out is told, also of attributes, whatever the file's own attribute of that name is. */
+static void what_is_left_out_is_told(void)
+{
+    static const char name[] = "_nczchunk_left_out", of_all[] = "complex: complex64\nthe attributes of torn: ";
+    char text[1000] = "";
+    int ncid, varid, group, n;
+    nc_type type;
+    size_t len;
+
+    put_group(".", "{\"before\": 1, \"_nczchunk_left_out\": [7, 8], \"behind\": 2}");
+    put_array("complex", "<c8", "[3]", "{}");
+    put_array("torn", "<i4", "[3]", "{\"units\": ");
+    put_group("below", "{\"title\": ");
+    ncid = open_made();
+    OK(nc_inq_natts(ncid, &n));
+    CHECK(n == 3);
+    OK(nc_inq_att(ncid, NC_GLOBAL, name, &type, &len));
+    CHECK(type == NC_CHAR && len < sizeof text);
+    OK(nc_get_att_text(ncid, NC_GLOBAL, name, text));
+    CHECK(strncmp(text, of_all, strlen(of_all)) == 0 && strstr(text, ".zattrs"));
+    OK(nc_inq_varid(ncid, "torn", &varid));
+    OK(nc_get_var1_int(ncid, varid, (size_t[]){0}, &n));
+    CHECK(n == 7);
+    OK(nc_inq_ncid(ncid, "below", &group));
+    memset(text, 0, sizeof text);
+    OK(nc_get_att_text(group, NC_GLOBAL, name, text));
+    CHECK(strncmp(text, "the attributes of the group: ", 29) == 0);
+    OK(nc_close(ncid));
+}
+
+/* An array that is another when it is first read is refused; one that has grown is as it was listed. */
+static void what_changes_is_refused(void)
+{
+    static const char *const changes[][2] = {{"<f4", "[3]"}, {"<i8", "[3]"}, {"<f8", "[3,1]"}, {"<f8", "[2]"},
+                                             {"<M8[s]", "[3]"}};
+    double values[3];
+    int ncid, varid, endian;
+
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        put_array("v", "<f8", "[3]", "{}");
+        ncid = open_made();
+        put_array("v", changes[i][0], changes[i][1], "{}");
+        OK(nc_inq_varid(ncid, "v", &varid));
+        SAME(nc_get_var_double(ncid, varid, values), NC_EIO);
+        SAME(nc_inq_var_endian(ncid, varid, &endian), NC_EIO);
+        OK(nc_close(ncid));
+    }
+    put_array("v", "<f8", "[3]", "{}");
+    ncid = open_made();
+    put_array("v", "<f8", "[4]", "{}");
+    OK(nc_inq_varid(ncid, "v", &varid));
+    OK(nc_get_var_double(ncid, varid, values));
+    CHECK(values[0] == 7 && values[2] == 7);
+    OK(nc_close(ncid));
+}
+
+/* netCDF-C's fill value of a variable is the attribute _FillValue; chunks that are missing may read as another. */
+static void fill_values_are_attributes(void)
+{
+    const char *const names[2] = {"filled", "v"};
+    int ncid, varid;
+    double fill, value;
+
+    put_array("v", "<f8", "[3]", "{}");
+    put_array("filled", "<f8", "[3]", "{\"_FillValue\": -1}");
+    ncid = open_made();
+    for (int i = 0; i < 2; i++) {
+        OK(nc_inq_varid(ncid, names[i], &varid));
+        OK(nc_inq_var_fill(ncid, varid, NULL, &fill));
+        CHECK(fill == (i == 0 ? -1 : 7));
+        OK(nc_get_att_double(ncid, varid, "_FillValue", &value));
+        CHECK(value == fill);
+        OK(nc_get_var1_double(ncid, varid, (size_t[]){0}, &value));
+        CHECK(value == 7);
+    }
+    OK(nc_close(ncid));
+}
+
 int main(int argc, char **argv)
 {
     char path[512], url[600];
@@ -515,6 +644,11 @@ int main(int argc, char **argv)
     CHECK(argc == 4);
     state = strtoull(argv[3], NULL, 10);
     OK(nc_def_user_format(NC_UDF0, nczchunk_netcdf_dispatch(), NULL));
+    snprintf(made, sizeof made, "%s/made.zarr", argv[1]);
+    (void)mkdir(made, 0777);
+    what_is_left_out_is_told();
+    what_changes_is_refused();
+    fill_values_are_attributes();
 
     snprintf(path, sizeof path, "%s/both.nc", argv[1]);
     /* A libnetcdf may be built without HDF5. */

@@ -4,14 +4,17 @@
 //! writing fails, what has been written of the array is removed: groups are left, and nothing that is in the way of the
 //! next attempt. Where removing fails, too, something is left, but never an array without its attributes.
 
+use std::mem::MaybeUninit;
+
 use super::contents::{self, ChunkNames, Contents};
 use super::description::Description;
 use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
 use super::list;
 use crate::alloc;
+use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{self, Value};
-use crate::object::{Storage, check_name};
+use crate::json;
+use crate::object::{ByteRange, Storage, check_name};
 use crate::zarr::{self, Format, Metadata};
 
 /// An array that can be created: all that is to be written.
@@ -82,9 +85,7 @@ impl New {
     /// `continues` what another call may have begun.
     pub(super) fn write_documents(&self, storage: &Storage, name: &str, continues: bool) -> Result<()> {
         documents::forget_consolidated(storage, name)?;
-        for group in &self.groups {
-            documents::make_group(storage, group, self.format, Value::Object(Vec::new()))?;
-        }
+        documents::make_missing(storage, &self.groups, self.format)?;
         let array = match self.format {
             Format::V2 => V2_ARRAY,
             Format::V3 => V3,
@@ -96,16 +97,43 @@ impl New {
             Some(text) => storage.write_over(&attributes, None, text.as_bytes()),
             None => Ok(()),
         };
+        let are_there = written.is_ok();
         written.and_then(|()| storage.write_over(&array, None, self.array.as_bytes())).inspect_err(|error| {
-            if error.kind() == ErrorKind::Conflict {
+            let is_conflict = error.kind() == ErrorKind::Conflict;
+            if is_conflict && (continues || !are_there) {
                 // What is there is another's.
                 return;
             }
             // A write that has failed may have stored the object nevertheless. An array goes before its attributes.
-            if storage.remove(&array).is_ok() && self.attributes.is_some() {
-                let _ = storage.remove(&attributes);
+            let is_gone = is_conflict || remove_own(storage, &array, &self.array);
+            if let (true, Some(text)) = (is_gone, &self.attributes) {
+                remove_own(storage, &attributes, text);
             }
         })
+    }
+}
+
+/// Removes an object if it is what was to be written, and not what another has; whether nothing is left of it.
+fn remove_own(storage: &Storage, name: &str, text: &str) -> bool {
+    match is_text(storage, name, text.as_bytes()) {
+        Ok(is_own) => is_own.is_none_or(|is_own| is_own && storage.remove(name).is_ok()),
+        Err(_) => false,
+    }
+}
+
+/// Whether an object is a text; `None` if there is none. It takes no memory, for that may be what has failed.
+fn is_text(storage: &Storage, name: &str, text: &[u8]) -> Result<Option<bool>> {
+    let mut rest = text;
+    loop {
+        let mut room = [const { MaybeUninit::uninit() }; 512];
+        let mut buffer = Buffer::new(&mut room);
+        let begin = ByteRange::At((text.len() - rest.len()) as u64);
+        let Some(len) = storage.read(name, begin, &mut buffer)? else { return Ok(None) };
+        match rest.strip_prefix(buffer.filled()) {
+            Some(behind) if len == text.len() as u64 && behind.is_empty() => return Ok(Some(true)),
+            Some(behind) if len == text.len() as u64 && behind.len() < rest.len() => rest = behind,
+            _ => return Ok(Some(false)),
+        }
     }
 }
 
@@ -179,8 +207,9 @@ fn make_room(storage: &Storage, name: &str, new: &New) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ArrayFormat;
     use crate::element::ElementType;
-    use crate::object::{Entry, Memory};
+    use crate::object::{Entry, Memory, ObjectStore};
 
     fn create(storage: &Storage, name: &str, description: &Description<'_>) -> Result<()> {
         crate::Array::create_in(storage, name, description).map(drop)
@@ -197,6 +226,80 @@ mod tests {
         let storage = Storage::new(Memory::new()).unwrap();
         objects.iter().for_each(|name| storage.write(name, b"{}").unwrap());
         storage
+    }
+
+    /// Objects in memory, of which one write comes too late: another has written meanwhile.
+    struct Late {
+        memory: Memory,
+        object: &'static str,
+        others: &'static [u8],
+        error: ErrorKind,
+    }
+
+    impl ObjectStore for Late {
+        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            self.memory.read(name, begin, buffer)
+        }
+
+        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            self.memory.list(prefix, one)
+        }
+
+        fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+            if name != self.object {
+                return self.memory.write(name, bytes);
+            }
+            self.memory.write(name, if self.others.is_empty() { bytes } else { self.others })?;
+            Err(self.error.into())
+        }
+
+        fn write_over(&self, name: &str, _: Option<crate::open_object::ObjectState>, bytes: &[u8]) -> Result<()> {
+            self.write(name, bytes)
+        }
+
+        fn compares(&self) -> bool {
+            true
+        }
+
+        fn remove(&self, name: &str) -> Result<()> {
+            self.memory.remove(name)
+        }
+
+        fn is_writable(&self) -> bool {
+            true
+        }
+    }
+
+    /// What a failed creation has left is removed, and what another has written meanwhile is not.
+    #[test]
+    fn what_another_has_written_meanwhile_stays() {
+        const GROUP: &[u8] = br#"{"zarr_format":3,"node_type":"group","attributes":{"x":1}}"#;
+        let failed = |object, others, error, format| {
+            let storage = Storage::new(Late { memory: Memory::new(), object, others, error }).unwrap();
+            let description = Description::new(&[4], ElementType::Int)
+                .with_format(format)
+                .with_attributes_json(r#"{"units":"degC"}"#);
+            (create(&storage, "g/x", &description).err().map(|error| error.kind()), storage)
+        };
+        let read = |storage: &Storage, name: &str| crate::object::read_whole(&**storage, name, 1000).unwrap();
+        let lost = ErrorKind::Network("lost");
+        // Its own, which was stored nevertheless; another's, longer and shorter.
+        for others in [&b""[..], b"{}", &[b' '; 4000]] {
+            for (format, object) in [(ArrayFormat::ZarrV3, "g/x/zarr.json"), (ArrayFormat::ZarrV2, "g/x/.zarray")] {
+                let (error, storage) = failed(object, others, lost, format);
+                assert_eq!(error, Some(lost));
+                let len = storage.object_len(object).unwrap();
+                assert_eq!(len, (!others.is_empty()).then_some(others.len() as u64));
+            }
+        }
+        // The attributes are not left beside another's array.
+        let (error, storage) = failed("g/x/.zarray", b"{}", ErrorKind::Conflict, ArrayFormat::ZarrV2);
+        assert_eq!((error, names(&storage, "g/x")), (Some(ErrorKind::Conflict), vec![".zarray".to_owned()]));
+        // A group above that another has made meanwhile is as good, and anything else is none.
+        let (error, storage) = failed("g/zarr.json", GROUP, ErrorKind::Conflict, ArrayFormat::ZarrV3);
+        assert_eq!((error, read(&storage, "g/zarr.json").unwrap()), (None, GROUP.to_vec()));
+        let (error, storage) = failed("g/zarr.json", b"{}", ErrorKind::Conflict, ArrayFormat::ZarrV3);
+        assert_eq!((error, names(&storage, "g")), (Some(ErrorKind::Conflict), vec!["zarr.json".to_owned()]));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::object::{ByteRange, Name, Storage};
+use crate::open_object::ObjectState;
 pub(super) use crate::zarr::is_there;
 use crate::zarr::{self, AttributeValue, Format, document};
 
@@ -51,10 +52,7 @@ pub(super) fn change(
 ) -> Result<()> {
     // If the object is another one already when it is read, that is found when it is written.
     let object = below(name, which)?;
-    let before = match storage.compares() {
-        true => storage.read_version(&object, ByteRange::At(0), &mut Buffer::new(&mut []))?,
-        false => None,
-    };
+    let before = version(storage, &object)?;
     let mut document = match document(storage, name, which)? {
         Some(document) => document,
         None if which == V2_ATTRIBUTES && is_there(storage, name, beside)? => Value::Object(Vec::new()),
@@ -67,6 +65,14 @@ pub(super) fn change(
     let text = json::indented(&document)?;
     forget_consolidated(storage, name)?;
     storage.write_over(&object, before, text.as_bytes())
+}
+
+/// The version of an object, where the storage can tell.
+fn version(storage: &Storage, object: &str) -> Result<Option<ObjectState>> {
+    match storage.compares() {
+        true => storage.read_version(object, ByteRange::At(0), &mut Buffer::new(&mut [])),
+        false => Ok(None),
+    }
 }
 
 /// The document that attributes are in.
@@ -111,12 +117,22 @@ pub(super) fn take_consolidated(document: &mut Value) -> bool {
 }
 
 /// Removes the consolidated metadata that tell an array of this name, of either version.
+///
+/// # Errors
+/// `Conflict` if another has changed a group meanwhile, where the storage can tell, and any other.
 pub(super) fn forget_consolidated(storage: &Storage, name: &str) -> Result<()> {
     for group in groups_above(name) {
         forget_v2(storage, group)?;
-        let Some(mut document) = document(storage, group, V3)? else { continue };
+        let object = below(group, V3)?;
+        let Some(document) = document(storage, group, V3)? else { continue };
+        if document.get(V3_CONSOLIDATED).is_none() {
+            continue;
+        }
+        // What is written over is what is read now.
+        let before = version(storage, &object)?;
+        let Some(mut document) = zarr::document(storage, group, V3)? else { continue };
         if take_consolidated(&mut document) {
-            write(storage, group, V3, &json::indented(&document)?)?;
+            storage.write_over(&object, before, json::indented(&document)?.as_bytes())?;
         }
     }
     Ok(())
@@ -152,7 +168,32 @@ pub(super) fn missing_groups(storage: &Storage, name: &str, format: Format) -> R
     Ok(missing)
 }
 
+/// Makes groups that were [missing](missing_groups). One that another has made meanwhile is as good.
+pub(super) fn make_missing(storage: &Storage, groups: &[String], format: Format) -> Result<()> {
+    groups.iter().try_for_each(|group| {
+        let made = make_group(storage, group, format, Value::Object(Vec::new()));
+        made.or_else(|error| match error.kind() {
+            ErrorKind::Conflict if is_group(storage, group, format)? => Ok(()),
+            _ => Err(error),
+        })
+    })
+}
+
+/// Whether there is a group of this format.
+fn is_group(storage: &Storage, name: &str, format: Format) -> Result<bool> {
+    match format {
+        Format::V2 => is_there(storage, name, V2_GROUP),
+        Format::V3 => {
+            let document = document(storage, name, V3)?;
+            Ok(document.is_some_and(|document| document.get("node_type").and_then(Value::as_str) == Some("group")))
+        }
+    }
+}
+
 /// Makes a group with attributes, which are an object.
+///
+/// # Errors
+/// `Conflict` if another has made something of this name meanwhile, where the storage can tell, and any other.
 pub(super) fn make_group(storage: &Storage, name: &str, format: Format, attributes: Value) -> Result<()> {
     match format {
         Format::V2 => {
@@ -161,12 +202,12 @@ pub(super) fn make_group(storage: &Storage, name: &str, format: Format, attribut
                 write(storage, name, V2_ATTRIBUTES, &json::indented(&attributes)?)?;
             }
             let group = Value::object([("zarr_format", Value::number(2)?)])?;
-            write(storage, name, V2_GROUP, &json::indented(&group)?)
+            storage.write_over(&below(name, V2_GROUP)?, None, json::indented(&group)?.as_bytes())
         }
         Format::V3 => {
             let (version, node) = (Value::number(3)?, Value::text("group")?);
             let group = Value::object([("zarr_format", version), ("node_type", node), ("attributes", attributes)])?;
-            write(storage, name, V3, &json::indented(&group)?)
+            storage.write_over(&below(name, V3)?, None, json::indented(&group)?.as_bytes())
         }
     }
 }

@@ -42,9 +42,7 @@ pub fn create_group(
     }
     let missing = documents::missing_groups(storage, name, version)?;
     documents::forget_consolidated(storage, name)?;
-    for group in &missing {
-        documents::make_group(storage, group, version, Value::Object(Vec::new()))?;
-    }
+    documents::make_missing(storage, &missing, version)?;
     documents::make_group(storage, name, version, all)
 }
 

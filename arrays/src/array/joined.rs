@@ -9,6 +9,8 @@ use super::backing::Stored;
 use super::file::FileKind;
 use super::locate::open_within;
 use super::references::Origin;
+#[cfg(feature = "network")]
+use super::references::is_below;
 use super::{Array, group_dimensions, list};
 use crate::alloc;
 use crate::chunk_list::ChunkRun;
@@ -131,7 +133,7 @@ impl Known {
     /// The file at a URL, which is an object of its server; `None` if something else is there.
     #[cfg(feature = "network")]
     fn at_server(&mut self, url: &Url<'_>) -> Result<Option<Storage>> {
-        let is_it = |(of, begin, _): &&(Service, String, _)| *of == url.service && url.text.starts_with(&**begin);
+        let is_it = |(of, begin, _): &&(Service, String, _)| *of == url.service && is_below(begin, url.text);
         let (storage, path) = match self.servers.iter().find(is_it) {
             Some((_, begin, storage)) => (storage.clone(), url.text.get(begin.len()..).unwrap_or_default()),
             None => {
@@ -295,13 +297,27 @@ fn value_or_zeros(variable: &Variable) -> &[u8] {
 
 const TOO_LONG: ErrorKind = ErrorKind::Argument("the joined array is longer than a dimension can be");
 
+/// Bytes from a step of a chunk to the next; none if no chunk has several.
+fn pitch(variable: &Variable) -> Result<Option<usize>> {
+    let Some((slowest, others)) = variable.dimensions().split_first() else { return Ok(None) };
+    let steps = match slowest.chunks() {
+        Some(runs) => runs.map(|run| run.encoded_len).max().unwrap_or_default(),
+        None => slowest.chunklen(),
+    };
+    if steps.min(slowest.len()) < 2 {
+        return Ok(None);
+    }
+    let step = others.iter().try_fold(variable.element_size(), |bytes, d| bytes.checked_mul(d.chunklen()));
+    Ok(Some(variable.chunk_pitch().unwrap_or(step.ok_or(ErrorKind::OutOfMemory)?)))
+}
+
 /// What arrays come to, one after another.
 struct Building {
     dimension: Option<usize>,
     len: usize,
     runs: Vec<ChunkRun>,
     num_chunks: usize,
-    /// Bytes from a step of a chunk to the next, where others lie in between.
+    /// Bytes from a step of a chunk to the next, if any chunk has several.
     pitch: Option<usize>,
     parts: Vec<(InPart, Chain<'static>)>,
 }
@@ -313,7 +329,7 @@ impl Building {
         let first_chunk = isize::try_from(self.num_chunks).map_err(|_| TOO_LONG)?;
         let part = InPart { first_chunk, locate, codecs: None, is_concurrent: codecs.is_concurrent() };
         alloc::push(&mut self.parts, (part, codecs))?;
-        match (self.pitch, variable.chunk_pitch()) {
+        match (self.pitch, pitch(variable)?) {
             (Some(one), Some(other)) if one != other => {
                 return Err(ErrorKind::Unsupported("joining arrays with records of different lengths").into());
             }
@@ -633,6 +649,57 @@ mod tests {
         let missing = concat(&["/no/such/file"], "time").err().unwrap();
         assert_eq!(missing.kind(), ErrorKind::NotFound("file or directory"));
         assert_eq!(missing.about(), "/no/such/file");
+    }
+
+    /// A classic file of records with a variable `a(time, x)` of shorts 0, 1, 2 and so on, and maybe another one.
+    #[cfg(not(miri))]
+    fn classic(num_records: u32, has_other: bool) -> Vec<u8> {
+        let mut file = b"CDF\x01".to_vec();
+        let mut put = |words: &[u32]| words.iter().for_each(|word| file.extend(word.to_be_bytes()));
+        let (a, b, time, x) = (0x61 << 24, 0x62 << 24, u32::from_be_bytes(*b"time"), 0x78 << 24);
+        let num_variables = 1 + u32::from(has_other);
+        // Behind all words of the header.
+        let begin = 4 * (1 + 13 + 10 + 9 * u32::from(has_other));
+        put(&[num_records, 10, 2, 4, time, 0, 1, x, 4, 0, 0, 11, num_variables]);
+        put(&[1, a, 2, 0, 1, 0, 0, 3, 8, begin]);
+        if has_other {
+            put(&[1, b, 1, 0, 0, 0, 6, 8, begin + 8]);
+        }
+        file.resize(begin as usize, 0);
+        for record in 0..num_records as u16 {
+            (4 * record..4 * record + 4).for_each(|value| file.extend(value.to_be_bytes()));
+            file.extend(&[0; 8][..if has_other { 8 } else { 0 }]);
+        }
+        file
+    }
+
+    /// Where the records of one file are apart and those of another are not, neither is read as the other.
+    #[cfg(not(miri))]
+    #[test]
+    fn records_of_different_lengths_are_not_joined() {
+        let directory = std::env::temp_dir().join(format!("nczchunk-records-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = |num_records: u32, has_other: bool| {
+            let path = directory.join(format!("{num_records}-{has_other}.nc"));
+            std::fs::write(&path, classic(num_records, has_other)).unwrap();
+            path
+        };
+        let read = |files: &[PathBuf]| -> Result<Vec<i16>> {
+            Array::open_in(&concat(files, "time")?, "a", Access::Read)?.read(&Hyperslab::all())
+        };
+        let values = |lens: &[i16]| lens.iter().flat_map(|len| 0..4 * len).collect::<Vec<_>>();
+        for has_other in [false, true] {
+            assert_eq!(read(&[path(50, has_other), path(6, has_other)]).unwrap(), values(&[50, 6]));
+            let files = [path(50, has_other), path(6, !has_other)];
+            for files in [[files[0].clone(), files[1].clone()], [files[1].clone(), files[0].clone()]] {
+                let error = read(&files).unwrap_err();
+                assert!(error.to_string().ends_with("joining arrays with records of different lengths"), "{error}");
+            }
+            // A single record has no distance to the next.
+            assert_eq!(read(&[path(50, has_other), path(1, !has_other)]).unwrap(), values(&[50, 1]));
+            assert_eq!(read(&[path(1, !has_other), path(50, has_other)]).unwrap(), values(&[1, 50]));
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     /// A document stands for what is joined, wherever the process is.

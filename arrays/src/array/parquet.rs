@@ -15,7 +15,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::Field;
 use parquet::schema::parser::parse_message_type;
 
-use super::documents::{V2_ARRAY, V2_CONSOLIDATED, below};
+use super::documents::{V2_ARRAY, V2_CONSOLIDATED, V3, below, forget_v2};
 use super::references::{OwnedOrigin, Targets};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
@@ -43,6 +43,11 @@ pub(super) fn open(storage: &Storage, document: &Value, place: OwnedOrigin) -> R
             value if value.as_str().is_some() => alloc::text(value.as_str().unwrap_or_default())?,
             value => json::compact(value)?,
         };
+        // Of these no chunk would be found.
+        if name == V2_ARRAY || name.rsplit('/').next() == Some(V3) {
+            let kind = ErrorKind::Unsupported("references in Parquet files to an array without a name, or of Zarr v3");
+            return Err(Error::from(kind).in_object(name));
+        }
         if let Some(array) = name.strip_suffix(V2_ARRAY).and_then(|name| name.strip_suffix('/')) {
             alloc::push(&mut arrays, Chunks::of(array, &text).map_err(|error| error.in_object(name))?)?;
         }
@@ -88,6 +93,9 @@ impl Chunks {
         let mut counts = Vec::new();
         for (len, chunk) in shape.iter().zip(&chunks) {
             alloc::push(&mut counts, len.div_ceil(*chunk))?;
+        }
+        if counts.len() > 1 && document.get("dimension_separator").and_then(Value::as_str) == Some("/") {
+            return Err(ErrorKind::Unsupported("references in Parquet files to chunks with keys like 0/1").into());
         }
         Ok(Chunks { name: alloc::text(name)?, counts })
     }
@@ -327,7 +335,10 @@ pub(super) fn write(references: &str, to: &Storage, directory: &str) -> Result<(
         let part = (offset.as_u64().ok_or(ErrorKind::Internal)?, len.as_u64().ok_or(ErrorKind::Internal)?);
         alloc::push(rows, (number, path.as_str().ok_or(ErrorKind::Internal)?, part))?;
     }
+    // What another call has written is not told of any more, and no reference of it is left.
+    forget_v2(to, directory)?;
     for (chunks, mut rows) in arrays {
+        remove_files(to, &below(directory, &chunks.name)?)?;
         rows.sort_unstable_by_key(|(number, ..)| *number);
         let count = chunks.count().ok_or(ErrorKind::OutOfMemory)?;
         for of_file in rows.chunk_by(|(one, ..), (other, ..)| one / RECORDS == other / RECORDS) {
@@ -340,6 +351,18 @@ pub(super) fn write(references: &str, to: &Storage, directory: &str) -> Result<(
     }
     let all = Value::object([("metadata", metadata), ("record_size", Value::number(RECORDS)?)])?;
     to.write(&below(directory, V2_CONSOLIDATED)?, json::compact(&all)?.as_bytes())
+}
+
+/// Removes the files of references of an array.
+fn remove_files(storage: &Storage, array: &str) -> Result<()> {
+    let mut files = Vec::new();
+    storage.list(array, &mut |name, entry| {
+        if entry == Entry::Object && name.starts_with("refs.") && name.ends_with(".parq") {
+            alloc::push(&mut files, below(array, name)?)?;
+        }
+        Ok(())
+    })?;
+    files.iter().try_for_each(|file| storage.remove(file))
 }
 
 /// The bytes of a Parquet file that has so many references from a number on, of which these are there.
@@ -415,6 +438,11 @@ mod tests {
         assert_eq!(rows_of(&storage, "r.parq/s/refs.0.parq")[0].part, (7, 8));
         let document = json::read(&read_whole(&*storage, "r.parq/.zmetadata", 1 << 20).unwrap().unwrap()).unwrap();
         assert_eq!(document.get("record_size").and_then(Value::as_usize), Some(RECORDS));
+        // Nothing is left of what another call has written.
+        let fewer = r#"{"version":1,"refs":{"g/x/.zarray":"{\"shape\":[25000],\"chunks\":[1]}","g/x/1":["/c",0,9]}}"#;
+        write(fewer, &storage, "r.parq").unwrap();
+        assert_eq!(rows_of(&storage, "r.parq/g/x/refs.0.parq")[1].path.as_deref(), Some("/c"));
+        assert!(read_whole(&*storage, "r.parq/g/x/refs.2.parq", 1).unwrap().is_none());
         let nameless = r#"{"version":1,"refs":{".zarray":"{\"shape\":[],\"chunks\":[]}"}}"#;
         assert!(matches!(write(nameless, &storage, "r").unwrap_err().kind(), ErrorKind::Unsupported(_)));
     }
@@ -434,6 +462,19 @@ mod tests {
         assert_eq!((scalar.number("0"), scalar.number("1"), &*scalar.key(0).unwrap()), (Some(0), None, "0"));
         assert!(Chunks::of("a", r#"{"shape":[5],"chunks":[0]}"#).is_err());
         assert!(Chunks::of("a", r#"{"shape":[5],"chunks":[]}"#).is_err());
+    }
+
+    /// Chunks that would not be found are no missing ones.
+    #[test]
+    fn arrays_whose_chunks_have_other_keys_are_refused() {
+        let array = r#"{"shape":[5,7],"chunks":[2,3],"dimension_separator":"/"}"#;
+        for (name, array) in [("x/.zarray", array), (".zarray", "{}"), ("x/zarr.json", "{}"), ("zarr.json", "{}")] {
+            let document = format!(r#"{{"record_size":10,"metadata":{{"{name}":{array}}}}}"#);
+            let storage = Storage::new(Memory::new()).unwrap();
+            let place = OwnedOrigin::Directory(std::env::temp_dir());
+            let error = open(&storage, &json::read(document.as_bytes()).unwrap(), place).err().unwrap();
+            assert!(matches!(error.kind(), ErrorKind::Unsupported(_)) && error.about() == name, "{error}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The source is the text of fsspec's ReferenceFileSystem, version 0 and 1. An object is a text, which may be base64,
 //! or a JSON object, or a list: a path or URL, and if only a part is meant the first byte and how many.
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use crate::alloc;
@@ -58,7 +59,7 @@ impl Origin<'_> {
             Origin::Directory(directory) => Ok(directory.join(path)),
             #[cfg(feature = "network")]
             Origin::Below(begin) if path == url && !Path::new(path).has_root() => {
-                Ok(PathBuf::from(format!("{begin}{path}")))
+                Ok(PathBuf::from(from_url(begin, path)?))
             }
             #[cfg(feature = "network")]
             Origin::Below(_) => Err(FROM_ELSEWHERE.into()),
@@ -86,7 +87,7 @@ pub(super) fn may_be_parquet(path: &Path) -> bool {
 pub(super) fn read(document: &Value, origin: Origin<'_>) -> Result<References> {
     let root = At::root(document);
     root.check_object()?;
-    let mut reading = Reading { origin, templates: Vec::new(), targets: Targets::default() };
+    let mut reading = Reading { origin, templates: HashMap::new(), targets: Targets::default() };
     let objects = match document.get("version") {
         None => reading.objects(&root)?,
         Some(version) if version.as_usize() == Some(1) => {
@@ -96,7 +97,8 @@ pub(super) fn read(document: &Value, origin: Origin<'_>) -> Result<References> {
             }
             if let Some(templates) = root.given("templates") {
                 for (name, at) in templates.members()? {
-                    alloc::push(&mut reading.templates, (alloc::text(name)?, alloc::text(at.text()?)?))?;
+                    reading.templates.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+                    reading.templates.insert(alloc::text(name)?, alloc::text(at.text()?)?);
                 }
             }
             reading.objects(&root.require("refs")?)?
@@ -109,14 +111,14 @@ pub(super) fn read(document: &Value, origin: Origin<'_>) -> Result<References> {
 /// What is known while references are read.
 struct Reading<'o> {
     origin: Origin<'o>,
-    templates: Vec<(String, String)>,
+    templates: HashMap<String, String>,
     targets: Targets,
 }
 
-/// What references lead to, by their paths and URLs as they are written, in the order of these.
+/// What references lead to, by their paths and URLs as they are written.
 #[derive(Default)]
 pub(super) struct Targets {
-    known: Vec<(String, Shared<Target>)>,
+    known: HashMap<String, Shared<Target>>,
     stores: Stores,
 }
 
@@ -134,14 +136,13 @@ impl Targets {
         origin: Origin<'_>,
         url: impl FnOnce() -> Result<String>,
     ) -> Result<Shared<Target>> {
-        let at = match self.known.binary_search_by(|(other, _)| other.as_str().cmp(written)) {
-            Ok(at) => return Ok(self.known.get(at).ok_or(ErrorKind::Internal)?.1.clone()),
-            Err(at) => at,
-        };
+        if let Some(target) = self.known.get(written) {
+            return Ok(target.clone());
+        }
         let url = url()?;
         let target = Shared::new(self.stores.target(&url, origin).map_err(|error| error.in_object(&url))?)?;
         self.known.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-        self.known.insert(at, (alloc::text(written)?, target.clone()));
+        self.known.insert(alloc::text(written)?, target.clone());
         Ok(target)
     }
 }
@@ -150,6 +151,9 @@ impl Reading<'_> {
     fn objects(&mut self, at: &At<'_>) -> Result<Vec<(String, Reference)>> {
         at.check_object()?;
         let (mut objects, mut has_scalars) = (Vec::<(String, Reference)>::new(), false);
+        if let Some((name, _)) = at.value().members().iter().find(|(name, _)| !name.is_unicode()) {
+            return Err(Error::from(NOT_UNICODE).in_object(&**name));
+        }
         for (name, value) in ByName::new(at.value().members())?.distinct() {
             let about = |error: Error| if error.about().is_empty() { error.in_object(name) } else { error };
             let mut whole = alloc::text(name)?;
@@ -171,7 +175,10 @@ impl Reading<'_> {
 
     fn reference(&mut self, value: &Value) -> Result<Reference> {
         const RULE: ErrorKind = ErrorKind::Metadata("a reference is a text, an object, [URL] or [URL, offset, length]");
-        if let Some(text) = value.as_str() {
+        if let Value::Text(text) = value {
+            if !text.is_unicode() {
+                return Err(NOT_UNICODE.into());
+            }
             return Ok(Reference::Bytes(Shared::new(match text.strip_prefix("base64:") {
                 Some(text) => zarr::base64(text)?.ok_or(ErrorKind::Metadata("this is not base64"))?,
                 None => alloc::copied(text.as_bytes())?,
@@ -196,16 +203,19 @@ impl Reading<'_> {
 }
 
 /// A path or URL with the templates in it replaced.
-fn without_templates(templates: &[(String, String)], written: &str) -> Result<String> {
+fn without_templates(templates: &HashMap<String, String>, written: &str) -> Result<String> {
     let (mut url, mut rest) = (String::new(), written);
     if templates.is_empty() {
         return Ok(alloc::text(written)?);
     }
     while let Some((before, behind)) = rest.split_once("{{") {
         let Some((name, after)) = behind.split_once("}}") else { break };
-        let template = templates.iter().find(|(template, _)| template == name.trim());
+        let template = templates.get(name.trim());
         let formula = || Error::from(ErrorKind::Unsupported("a template that is a formula, or not there"));
-        let (_, text) = template.filter(|(_, text)| !text.contains("{{")).ok_or_else(|| formula().in_object(name))?;
+        let text = template.filter(|text| !text.contains("{{")).ok_or_else(|| formula().in_object(name))?;
+        if url.len() + before.len() + text.len() > LONGEST {
+            return Err(TOO_LONG.into());
+        }
         alloc::push_text(&mut url, before)?;
         alloc::push_text(&mut url, text)?;
         rest = after;
@@ -243,7 +253,7 @@ impl Stores {
     /// What a path or URL leads to. Long ones are refused before anything is made of them.
     fn target(&mut self, url: &str, origin: Origin<'_>) -> Result<Target> {
         if url.len() > LONGEST {
-            return Err(ErrorKind::Argument("a path or URL of more than 4096 bytes").into());
+            return Err(TOO_LONG.into());
         }
         let path = match url.split_once("://") {
             Some(("file", path)) => Some(path),
@@ -258,7 +268,7 @@ impl Stores {
             (Origin::Directory(directory), Some(path)) => self.file(&directory.join(path), directory),
             #[cfg(feature = "network")]
             (Origin::Below(begin), Some(path)) if path == url && !Path::new(path).has_root() => {
-                self.url(&format!("{begin}{path}"))
+                self.url(&from_url(begin, path)?)
             }
             #[cfg(feature = "network")]
             (Origin::Below(_), Some(_)) => Err(FROM_ELSEWHERE.into()),
@@ -294,7 +304,7 @@ impl Stores {
     #[cfg(feature = "network")]
     fn url(&mut self, url: &str) -> Result<Target> {
         let Some(url) = Url::of(Path::new(url))? else { return Err(UNKNOWN.into()) };
-        let known = |(of, begin, _): &&(Service, String, usize)| *of == url.service && url.text.starts_with(&**begin);
+        let known = |(of, begin, _): &&(Service, String, usize)| *of == url.service && is_below(begin, url.text);
         let (store, path) = match self.servers.iter().find(known) {
             Some((_, begin, store)) => (*store, url.text.get(begin.len()..).unwrap_or_default()),
             None => {
@@ -319,6 +329,30 @@ impl Stores {
     }
 }
 
+/// The URL that a relative path leads to from a directory's.
+///
+/// # Errors
+/// `Argument` for a path that leads above the server or bucket, `OutOfMemory`.
+#[cfg(feature = "network")]
+fn from_url(mut begin: &str, mut path: &str) -> Result<String> {
+    const ABOVE: ErrorKind = ErrorKind::Argument("a relative path cannot lead above the server or bucket");
+    while let Some(rest) = path.strip_prefix("../") {
+        let above = begin.strip_suffix('/').and_then(|begin| begin.rfind('/')).and_then(|slash| begin.get(..=slash));
+        let has_server = |above: &&str| above.split_once("://").is_some_and(|(_, server)| server.contains('/'));
+        (begin, path) = (above.filter(has_server).ok_or(ABOVE)?, rest);
+    }
+    let mut url = alloc::text(begin)?;
+    alloc::push_text(&mut url, path)?;
+    Ok(url)
+}
+
+/// Whether a URL is of an object of the server or bucket whose URLs begin like this: `s3://b` is none of those of
+/// `s3://b2/x`.
+#[cfg(feature = "network")]
+pub(super) fn is_below(begin: &str, url: &str) -> bool {
+    begin.ends_with('/') && url.starts_with(begin)
+}
+
 /// What is said of a URL where no URL can be opened.
 #[cfg(not(feature = "network"))]
 pub(super) const WITHOUT_NETWORK: ErrorKind = ErrorKind::Unsupported(
@@ -338,6 +372,9 @@ const FROM_ELSEWHERE: ErrorKind = ErrorKind::Argument("references at a URL canno
 
 /// No system has longer paths.
 const LONGEST: usize = 4096;
+const TOO_LONG: ErrorKind = ErrorKind::Argument("a path or URL of more than 4096 bytes");
+
+const NOT_UNICODE: ErrorKind = ErrorKind::Metadata("a text with half of a pair of surrogates has no bytes");
 
 const UNKNOWN: ErrorKind = ErrorKind::Unsupported("a reference to a URL of this scheme");
 
@@ -376,8 +413,34 @@ mod tests {
         assert_eq!(lead("https://host/one/a/b#mode=zarr,s3"), Ok((0, "a/b".to_owned())));
         assert_eq!(lead("https://host/one/k"), Ok((2, "one/k".to_owned())));
         assert_eq!(lead("x"), Ok((2, "d/x".to_owned())));
+        assert_eq!(lead("../y/x"), Ok((2, "y/x".to_owned())));
+        assert_eq!(lead("../../x").unwrap_err().status(), crate::status::EINVAL);
         for path in ["/etc/passwd", "file:///etc/passwd"] {
             assert_eq!(lead(path).unwrap_err().status(), crate::status::EINVAL);
+        }
+    }
+
+    #[cfg(feature = "network")]
+    #[test]
+    fn a_server_is_none_whose_name_begins_alike() {
+        assert!(is_below("s3://b/", "s3://b/x.nc"));
+        assert!(!is_below("s3://b", "s3://b2/x.nc") && !is_below("http://h:80", "http://h:8080/x"));
+    }
+
+    /// What has no bytes, or is far longer than what can be, is refused.
+    #[test]
+    fn texts_without_bytes_and_endless_paths_are_refused() {
+        let opened = |text: &str| read(&json::read(text.as_bytes()).unwrap(), Origin::Directory(&std::env::temp_dir()));
+        for half in [r#"{"x/0":"\ud800"}"#, r#"{"\ud800/0":"four"}"#] {
+            assert_eq!(opened(half).err().unwrap().kind(), NOT_UNICODE);
+        }
+        let of = |template: usize, times: usize| {
+            let (template, written) = ("a".repeat(template), "{{u}}".repeat(times));
+            opened(&format!(r#"{{"version":1,"templates":{{"u":"{template}"}},"refs":{{"x/0":["{written}"]}}}}"#))
+        };
+        assert!(of(10, 400).is_ok());
+        for (template, times) in [(10, 500), (5000, 1), (200_000, 100_000)] {
+            assert_eq!(of(template, times).err().unwrap().kind(), TOO_LONG);
         }
     }
 

@@ -347,10 +347,12 @@ fn joined(chunks: &Chunks, apart: usize, bytes: u64) -> Result<Option<Vec<Chunk>
 /// A whole that is large in equal pieces along its first dimension.
 fn divided(mut chunks: Chunks, apart: usize, bytes: u64) -> Result<Chunks> {
     const LARGEST: u64 = 16 << 20;
+    const SMALLEST: u64 = 64 << 10;
     let Some(rows) = chunks.shape.get_mut(apart).filter(|_| bytes > LARGEST) else { return Ok(chunks) };
     let (len, row) = (*rows as u64, bytes / *rows as u64);
-    // The fewest pieces of the same length that are small enough, or one for each row.
-    let pieces = (bytes.div_ceil(LARGEST)..len).find(|pieces| len % pieces == 0).unwrap_or(len);
+    // The fewest pieces of the same length that are small enough; if all such are tiny, it stays one.
+    let most = (bytes / SMALLEST).min(len);
+    let Some(pieces) = (bytes.div_ceil(LARGEST)..=most).find(|pieces| len % pieces == 0) else { return Ok(chunks) };
     *rows = (len / pieces) as usize;
     let mut stored = Vec::new();
     for chunk in &chunks.stored {

@@ -68,17 +68,18 @@ impl Times {
     fn date(&self, number: Number) -> Option<(Date, i128)> {
         let since = match number {
             Number::Integer(integer) => integer.checked_mul(self.unit)?,
-            // A day's fractions have no more digits than that.
+            // A day's fractions have no more digits than milliseconds, but those of a finer unit have.
             Number::Float(float) => {
-                let millis = (float * self.unit as f64 / 1000.0).round();
-                if millis.abs() < 1e18 { millis as i128 * 1000 } else { return None }
+                let step = if self.unit <= SECOND / 1000 { 1 } else { 1000 };
+                let steps = (float * self.unit as f64 / step as f64).round();
+                if steps.abs() < 1e18 { steps as i128 * step } else { return None }
             }
         };
         let micros = since.checked_add(self.micros)?;
         let day = i64::try_from(micros.div_euclid(DAY)).ok()?.checked_add(self.day)?;
         // Beyond these a year has more than six digits.
-        let date = self.calendar.date(day).filter(|_| day.unsigned_abs() < 365_000_000)?;
-        Some((date, micros.rem_euclid(DAY)))
+        let day = Some(day).filter(|day| day.unsigned_abs() < 365_000_000)?;
+        Some((self.calendar.date(day)?, micros.rem_euclid(DAY)))
     }
 }
 
@@ -163,11 +164,16 @@ mod tests {
             ("days since 2000-01-01 00:00:00 +0530", "standard", Number::Integer(0), "1999-12-31T18:30"),
             ("days since 0000-01-01", "proleptic_gregorian", Number::Integer(0), "0000-01-01"),
             ("hour since 0000-01-01 00:00:00", "", Number::Float(1826.97), "0000-03-17T02:58:12"),
+            ("microseconds since 1970-01-01", "standard", Number::Float(1.0), "1970-01-01T00:00:00.000001"),
+            ("microseconds since 1970-01-01", "standard", Number::Float(1500.0), "1970-01-01T00:00:00.0015"),
+            ("milliseconds since 1970-01-01", "standard", Number::Float(0.25), "1970-01-01T00:00:00.00025"),
             ("days since 0001-01-01", "standard", Number::Integer(-1), "0000-12-31"),
             ("days since 0001-01-01", "standard", Number::Integer(-367), "none"),
             ("days since 2000-01-01", "standard", Number::Float(f64::NAN), "none"),
             ("days since 2000-01-01", "standard", Number::Float(1e300), "none"),
             ("days since 2000-01-01", "standard", Number::Integer(i128::MAX), "none"),
+            ("days since 1970-01-01", "standard", Number::Integer(i64::MAX.into()), "none"),
+            ("days since 1970-01-01", "standard", Number::Integer(i64::MIN.into()), "none"),
         ] {
             assert_eq!(shown(units, calendar, number), date, "{units} {calendar} {number:?}");
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use nczchunk::{Array, Attribute, ElementType, Error, GroupDimension, Node};
+use nczchunk::{Array, Attribute, AttributeValues, ElementType, Error, GroupDimension, Node};
 
 use crate::attribute;
 use crate::open_storage;
@@ -27,13 +27,20 @@ impl Lost {
         if source.element_type() != created.element_type() && *source.element_type() == ElementType::Char {
             self.add("characters, which are strings of 1 byte in Zarr v3".to_owned(), source.name());
         }
-        self.compare_attributes(source.name(), source.attributes(), created.attributes());
+        for (i, d) in selection.kept().enumerate() {
+            if let Some(name) = source.dimension_name(d).filter(|name| created.dimension_name(i) != Some(name)) {
+                self.add(format!("name of dimension {name}; --format zarr3 keeps it"), source.name());
+            }
+        }
+        let attributes = [source.attributes(), created.attributes()];
+        self.compare_attributes(source.name(), attributes, [source.attributes_json(), created.attributes_json()]);
         self.add_left_out(source.name(), source.left_out());
     }
 
     /// Compares a group with its copy.
     pub(super) fn compare_groups(&mut self, source: &Node, created: &Node) {
-        self.compare_attributes(source.name(), source.attributes(), created.attributes());
+        let attributes = [source.attributes(), created.attributes()];
+        self.compare_attributes(source.name(), attributes, [source.attributes_json(), created.attributes_json()]);
         self.add_left_out(source.name(), source.left_out());
     }
 
@@ -55,11 +62,24 @@ impl Lost {
         self.add(format!("dimension {name} = {len}, which no array has; --format nczarr keeps it"), group.name());
     }
 
-    fn compare_attributes(&mut self, name: &str, source: &[Attribute], created: &[Attribute]) {
+    /// Compares attributes, and all of them as JSON, with those of the copy.
+    fn compare_attributes(&mut self, name: &str, [source, created]: [&[Attribute]; 2], [json, copied]: [&str; 2]) {
         for attribute in source.iter().filter(|attribute| attribute.name() != FILL_VALUE) {
-            let same = created.iter().find(|created| created.name() == attribute.name());
-            if same.is_some_and(|same| same.element_type() != attribute.element_type()) {
+            let Some(same) = created.iter().find(|created| created.name() == attribute.name()) else { continue };
+            if same.element_type() != attribute.element_type() {
                 self.add("types of attributes, which JSON lacks; --format nczarr keeps them".to_owned(), name);
+            }
+            // As JSON both have the same in the place of what is no UTF-8.
+            if is_broken_text(attribute) && same.values() != attribute.values() {
+                self.add(format!("attribute {}, a text that is not UTF-8", attribute.name()), name);
+            }
+        }
+        let there = members(copied);
+        for (attribute, value) in members(json).into_iter().filter(|(attribute, _)| is_of_user(attribute)) {
+            match there.iter().find(|(there, _)| *there == attribute) {
+                Some((_, there)) if is_same(only(value), only(there)) => {}
+                Some(_) => self.add(format!("attribute {attribute}, which has another value in the copy"), name),
+                None => self.add(format!("attribute {attribute}, which the copy does not have"), name),
             }
         }
     }
@@ -82,5 +102,86 @@ impl Display for Lost {
             write!(f, "\nnot kept: {what} (in {}{more})", names[..names.len().min(SHOWN)].join(", "))?;
         }
         Ok(())
+    }
+}
+
+/// Whether an attribute is a text that is not UTF-8.
+fn is_broken_text(attribute: &Attribute) -> bool {
+    let AttributeValues::Bytes(bytes) = attribute.values() else { return false };
+    *attribute.element_type() == ElementType::Char && std::str::from_utf8(bytes).is_err()
+}
+
+/// Whether an attribute is the user's, and is kept as it is. Others are there for the sake of formats.
+fn is_of_user(name: &str) -> bool {
+    let is_nczarr = name.starts_with("_nczarr_") || name.starts_with("_NCZARR_");
+    !is_nczarr && !["_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr", FILL_VALUE].contains(&name)
+}
+
+/// The members of an object of JSON, which has no spaces between its parts. Their names have no quotes.
+fn members(json: &str) -> Vec<(&str, &str)> {
+    let parts = split(json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default(), b',');
+    let member = |part| match split(part, b':')[..] {
+        [name, value] => Some((name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name), value)),
+        _ => None,
+    };
+    parts.into_iter().filter_map(member).collect()
+}
+
+/// The parts of a text of JSON that this character separates, outside of texts, lists and objects.
+fn split(json: &str, separator: u8) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0usize);
+    let (mut is_text, mut is_escaped) = (false, false);
+    for (i, byte) in json.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ if byte == separator && depth == 0 => {
+                parts.push(&json[begin..i]);
+                begin = i + 1;
+            }
+            _ => {}
+        }
+    }
+    if begin < json.len() {
+        parts.push(&json[begin..]);
+    }
+    parts
+}
+
+/// What is in the brackets of a list.
+fn list(json: &str) -> Option<Vec<&str>> {
+    Some(split(json.strip_prefix('[')?.strip_suffix(']')?, b','))
+}
+
+/// The only item of a list, for which an attribute of netCDF is the same as for that item alone; all else as it is.
+fn only(json: &str) -> &str {
+    match list(json).as_deref() {
+        Some([item]) => item,
+        _ => json,
+    }
+}
+
+/// Whether values of JSON are the same, however numbers are written.
+fn is_same(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    if let (Some(one), Some(other)) = (list(one), list(other)) {
+        return one.len() == other.len() && one.iter().zip(&other).all(|(one, other)| is_same(one, other));
+    }
+    if one.starts_with('{') && other.starts_with('{') {
+        let (one, other) = (members(one), members(other));
+        let same = |((name, one), (other_name, other)): (&(&str, &str), &(&str, &str))| {
+            name == other_name && is_same(one, other)
+        };
+        return one.len() == other.len() && one.iter().zip(&other).all(same);
+    }
+    match (one.parse::<i128>(), other.parse::<i128>()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one.parse::<f64>().is_ok_and(|one| other.parse() == Ok(one)),
     }
 }

@@ -146,3 +146,40 @@ impl Drop for Changes {
         }
     }
 }
+
+/// A storage that can be written to as far as anybody knows, and is not changed.
+struct Unchanged(Storage);
+
+impl ObjectStore for Unchanged {
+    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+        self.0.read(name, begin, buffer)
+    }
+
+    fn is_link(&self, prefix: &str) -> Result<bool> {
+        self.0.is_link(prefix)
+    }
+
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.0.list(prefix, one)
+    }
+
+    fn remove(&self, _name: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.0.is_concurrent()
+    }
+}
+
+/// Refuses to replace a storage in which something belongs to no array or group, as the library refuses to overwrite
+/// it.
+pub(super) fn check_replaced(storage: Storage) -> Result<()> {
+    let unchanged = Storage::new(Unchanged(storage))?;
+    let any = Description::new(&[1], ElementType::Byte).with_codecs(&[]).with_overwrite(true);
+    Array::unwritten(&unchanged, "", &any)?.make_room(&unchanged, "")
+}

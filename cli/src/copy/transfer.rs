@@ -1,19 +1,22 @@
 //! The elements of a selection to a new array, which is there once it is complete.
 
+use std::collections::BTreeSet;
 use std::ffi::c_int;
+use std::ops::Range;
 
 use indicatif::ProgressBar;
 use nczchunk::object::Storage;
 use nczchunk::{
-    Access, Array, ElementType, ErrorKind, Hyperslab, Options, Progress, RechunkOptions, RechunkPlan, rechunk_in,
-    rechunk_plan,
+    Access, Array, Dimension, ElementType, ErrorKind, Hyperslab, Options, Progress, RechunkOptions, RechunkPlan,
+    rechunk_in, rechunk_plan,
 };
 
 use super::new_array::NewArray;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::progress;
 use crate::slab::Selection;
+use crate::storage;
 
 /// How elements are transferred.
 pub(super) struct How {
@@ -120,27 +123,24 @@ fn strings(
     new: &NewArray,
     source: &Array,
     selection: &Selection,
-    (storage, name): (&Storage, &str),
+    (place, name): (&Storage, &str),
     is_continued: bool,
 ) -> Result<Array> {
     let begun = new.describe(source, selection, |description| {
         let description = if is_continued { description.with_overwrite(true) } else { *description };
-        Array::unwritten(storage, name, &description).map_err(|error| new.refused(name, &error))
+        Array::unwritten(place, name, &description).map_err(|error| new.refused(name, &error))
     })?;
-    if is_continued && begun.is_written(storage, name)? {
-        return Ok(Array::open_in(storage, name, Access::Write)?);
+    if is_continued && begun.is_written(place, name)? {
+        return Ok(Array::open_in(place, name, Access::Write)?);
     }
-    begun.make_room(storage, name).map_err(|error| new.refused(name, &error))?;
+    begun.make_room(place, name).map_err(|error| new.refused(name, &error))?;
     let to = &begun.array;
     let dimensions = to.variable().grid(Access::Write).dimensions();
-    let num_chunks: usize = dimensions.iter().map(nczchunk::Dimension::num_chunks).product();
-    for number in 0..num_chunks {
+    let mut one = |chunk: &[usize]| -> Result<()> {
         interrupt::check()?;
-        let (mut rest, mut start, mut count) = (number, vec![0; dimensions.len()], vec![0; dimensions.len()]);
-        for (d, dimension) in dimensions.iter().enumerate().rev() {
-            let chunk = rest % dimension.num_chunks();
-            rest /= dimension.num_chunks();
-            let extent = dimension.chunk(chunk as isize);
+        let (mut start, mut count) = (vec![0; dimensions.len()], vec![0; dimensions.len()]);
+        for (d, dimension) in dimensions.iter().enumerate() {
+            let extent = dimension.chunk(chunk[d] as isize);
             (start[d], count[d]) = extent.map_or((0, 0), |extent| (extent.start, extent.len));
         }
         let (mut first, mut of_source) = (vec![0; selection.rank()], selection.count.clone());
@@ -148,8 +148,72 @@ fn strings(
             (first[d], of_source[d]) = (start[i], count[i]);
         }
         let texts = source.read_strings(&selection.part(&first, &of_source).hyperslab())?;
-        to.write_strings(&Hyperslab::new(&start, &count), &texts)?;
+        Ok(to.write_strings(&Hyperslab::new(&start, &count), &texts)?)
+    };
+    let num_chunks = storage::num_chunks(to);
+    if num_chunks <= MOST_CHUNKS {
+        let all: Vec<Range<usize>> = dimensions.iter().map(|dimension| 0..dimension.num_chunks()).collect();
+        each_chunk(&all, &mut one)?;
+    } else if let Some(chunks) = with_stored(source, selection, dimensions)? {
+        chunks.iter().try_for_each(|chunk| one(chunk))?;
+    } else {
+        return Err(Failure::failed(format_args!(
+            "the new array has {num_chunks} chunks, too many to go through one by one; larger --chunks help"
+        )));
     }
-    begun.write(storage, name)?;
+    begun.write(place, name)?;
     Ok(begun.array)
+}
+
+/// The most chunks that are gone through whether anything is stored of them or not.
+const MOST_CHUNKS: u128 = 1 << 28;
+
+/// Calls a function with the indices of each chunk in a range along each dimension.
+fn each_chunk(ranges: &[Range<usize>], one: &mut dyn FnMut(&[usize]) -> Result<()>) -> Result<()> {
+    if ranges.iter().any(Range::is_empty) {
+        return Ok(());
+    }
+    let mut chunk: Vec<usize> = ranges.iter().map(|range| range.start).collect();
+    loop {
+        one(&chunk)?;
+        let Some(d) = (0..ranges.len()).rev().find(|&d| chunk[d] + 1 < ranges[d].end) else { return Ok(()) };
+        chunk[d] += 1;
+        (d + 1..ranges.len()).for_each(|after| chunk[after] = ranges[after].start);
+    }
+}
+
+/// The chunks of a new array that have elements of which something is stored; `None` where what is stored cannot be
+/// listed.
+fn with_stored(source: &Array, selection: &Selection, new: &[Dimension]) -> Result<Option<BTreeSet<Vec<usize>>>> {
+    let mut objects = Vec::new();
+    let is_listed = source.each_stored_object(&mut |indices| {
+        objects.push(indices.to_vec());
+        Ok(())
+    })?;
+    let stored = source.variable().grid(Access::Write).dimensions();
+    let mut chunks = BTreeSet::new();
+    for object in objects {
+        // The elements of the selection that the object has along each dimension.
+        let inside: Vec<Range<usize>> = (0..selection.rank())
+            .map(|d| {
+                let (start, end) =
+                    stored[d].chunk(object[d]).map_or((0, 0), |chunk| (chunk.start, chunk.start + chunk.len));
+                let nth =
+                    |at: usize| at.saturating_sub(selection.start[d]).div_ceil(selection.stride[d].unsigned_abs());
+                nth(start)..nth(end).min(selection.count[d])
+            })
+            .collect();
+        if inside.iter().any(Range::is_empty) {
+            continue;
+        }
+        let along = |(new, d): (&Dimension, usize)| {
+            new.num_chunks_of(inside[d].start + 1) - 1..new.num_chunks_of(inside[d].end)
+        };
+        let ranges: Vec<Range<usize>> = new.iter().zip(selection.kept()).map(along).collect();
+        each_chunk(&ranges, &mut |chunk| {
+            chunks.insert(chunk.to_vec());
+            Ok(())
+        })?;
+    }
+    Ok(is_listed.then_some(chunks))
 }

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use nczchunk::object::{Storage, ZipWriter};
 use nczchunk::{
     Access, Array, ArrayFormat, AttributeValues, Description, ElementType, GroupDimension, Hyperslab, Plan, list,
     open_storage,
@@ -693,6 +694,230 @@ fn groups_get_what_is_complete() {
         let others = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let others: Vec<String> = others.filter(|name| name.ends_with(".partial") || name.ends_with(".old")).collect();
         assert_eq!(others, [""; 0]);
+    }
+}
+
+/// Begins to copy many small chunks, waits until some of the copy is there, and lets `appear` make something meanwhile;
+/// returns what the program says.
+#[cfg(unix)]
+fn copied_while(directory: &Path, arguments: &[&str], appear: impl FnOnce()) -> super::Ran {
+    let before = tree(directory);
+    let arguments: Vec<String> =
+        arguments.iter().map(|argument| argument.replace('@', directory.to_str().unwrap())).collect();
+    let mut child = super::command()
+        .args(arguments)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    while tree(directory).keys().all(|path| before.contains_key(path)) {
+        assert!(child.try_wait().unwrap().is_none(), "it was done before anything could be made");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    appear();
+    assert!(child.try_wait().unwrap().is_none(), "it was done before something was made");
+    super::Ran::of(child.wait_with_output().unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn what_appears_while_a_copy_is_made_is_not_replaced() {
+    let array = ["copy", "data/coads_sst.zarr", "--codec", "none"];
+    let group = ["copy", "data/coads_sst.nc", "--codec", "none"];
+    for (arguments, destination, made) in [
+        (&array[..], &["@/x"][..], "x"),
+        (&array, &["@/x", "--force"], "x"),
+        (&array, &["@/x.zip"], "x.zip"),
+        (&array, &["@/x.zip", "--force"], "x.zip"),
+        (&array, &["@/v3", "--name", "y"], "v3/y"),
+        (&array, &["@/v3", "--name", "in/deep/y"], "v3/in/deep/y"),
+        (&group, &["@/x"], "x"),
+        (&group, &["@/x.zip"], "x.zip"),
+    ] {
+        let directory = Temporary::new();
+        groups(&directory);
+        let mut expected = tree(&directory);
+        let path = directory.join(made);
+        let of = if made.ends_with(".zip") { path.clone() } else { path.join("notes.txt") };
+        // Entries of a zip file are written faster than files.
+        let chunks = match (arguments == array, made.ends_with(".zip")) {
+            (true, is_zip) => ["--chunks", if is_zip { "1,2,2" } else { "1,8,8" }],
+            (false, is_zip) => {
+                ["--chunks", if is_zip { "TIME=1,COADSY=2,COADSX=2" } else { "TIME=1,COADSY=8,COADSX=8" }]
+            }
+        };
+        let ran = copied_while(&directory, &[arguments, destination, &chunks].concat(), || {
+            std::fs::create_dir_all(of.parent().unwrap()).unwrap();
+            std::fs::write(&of, "mine").unwrap();
+        });
+        let message = ran.message(1);
+        assert!(message.contains("while the copy was made"), "{destination:?} {message}");
+        expected.insert(of, Some(b"mine".to_vec()));
+        if !made.ends_with(".zip") {
+            expected.insert(path, None);
+            expected.extend((made == "v3/in/deep/y").then(|| (directory.join("v3/in/deep"), None)));
+        }
+        assert!(tree(&directory) == expected, "{destination:?} {:?}", tree(&directory).keys());
+    }
+}
+
+/// As the library does not overwrite them.
+#[test]
+fn what_belongs_to_no_array_is_not_replaced_with_it() {
+    for other in ["notes.txt", "sub/f", "c/x", "c/0/0/x"] {
+        let directory = Temporary::new();
+        run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x"]).text();
+        run_at(&directory, &["copy", "data/coads_sst.nc", "SST", "@/g", "-n", "a/x"]).text();
+        for (above, destination) in [("x", &["@/x"][..]), ("g/a/x", &["@/g", "-n", "a/x"])] {
+            let path = directory.join(above).join(other);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "mine").unwrap();
+            let before = tree(&directory);
+            let arguments = [&["copy", "data/coads_sst.zarr", "--force"], destination].concat();
+            let message = run_at(&directory, &arguments).message(1);
+            let first = if other == "sub/f" { "sub" } else { other };
+            assert!(message.contains(above) && message.contains(first), "{message}");
+            assert!(tree(&directory) == before, "{above} {other}");
+            std::fs::remove_file(&path).unwrap();
+            if other == "sub/f" {
+                std::fs::remove_dir(path.parent().unwrap()).unwrap();
+            }
+            run_at(&directory, &arguments).text();
+        }
+    }
+}
+
+#[test]
+fn zip_files_are_replaced_if_they_have_an_array() {
+    let directory = Temporary::new();
+    let force = ["copy", "data/coads_sst.zarr", "@/x.zip", "--force"];
+    let array = directory.join("x.zip");
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x.zip"]).text();
+    run_at(&directory, &["copy", "data/coads_sst.nc", "TIME", "@/named.zip", "-f", "nczarr"]).text();
+    let whole = std::fs::read(&array).unwrap();
+    // A group without arrays, and an array with something else beside it.
+    let group = Storage::new(ZipWriter::create(directory.join("group.zip")).unwrap()).unwrap();
+    nczchunk::create_group(&group, "", ArrayFormat::ZarrV3, "", &[]).unwrap();
+    group.finish().unwrap();
+    let notes = Storage::new(ZipWriter::create(directory.join("notes.zip")).unwrap()).unwrap();
+    Array::create_in(&notes, "", &Description::new(&[2], ElementType::Int)).unwrap();
+    notes.write("notes.txt", b"mine").unwrap();
+    notes.finish().unwrap();
+    // The same where the file itself is no group.
+    let loose = Storage::new(ZipWriter::create(directory.join("loose.zip")).unwrap()).unwrap();
+    let document = r#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"<i4","compressor":null,"fill_value":0,
+        "order":"C","filters":null}"#;
+    loose.write("a/.zarray", document.as_bytes()).unwrap();
+    loose.write("notes.txt", b"mine").unwrap();
+    loose.finish().unwrap();
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../data/coads_sst.nc"), directory.join("netcdf.zip")).unwrap();
+    std::fs::write(directory.join("photos.zip"), "mine").unwrap();
+    std::fs::create_dir(directory.join("directory.zip")).unwrap();
+    let before = tree(&directory);
+    for (name, words) in [
+        ("group.zip", "no array"),
+        ("notes.zip", "notes.txt"),
+        ("loose.zip", "no array"),
+        ("netcdf.zip", "no array"),
+        ("photos.zip", "no array"),
+        ("directory.zip", "no array"),
+    ] {
+        let path = format!("@/{name}");
+        let message = run_at(&directory, &[&force[..2], &[&path, "--force"]].concat()).message(1);
+        assert!(message.contains(name) && message.contains(words), "{message}");
+    }
+    // A whole group replaces none.
+    let message = run_at(&directory, &["copy", "data/coads_sst.nc", "@/x.zip", "--force"]).message(1);
+    assert!(message.contains("x.zip: this exists"), "{message}");
+    assert!(tree(&directory) == before, "{:?}", tree(&directory).keys());
+    run_at(&directory, &[&force[..], &["-s", "0"]].concat()).text();
+    assert!(std::fs::read(&array).unwrap() != whole);
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/named.zip", "--force"]).text();
+    assert_eq!(open(&directory.join("named.zip"), "").variable().rank(), 3);
+}
+
+/// The grid has more chunks than a number of 64 bits counts, and two of them are stored.
+#[test]
+fn strings_of_a_huge_grid_are_copied() {
+    let directory = Temporary::new();
+    let description = Description::new(&[1 << 33, 1 << 33], ElementType::String).with_chunk_shape(&[2, 2]);
+    let array = Array::create(&*directory, "a", &description).unwrap();
+    let (first, far) = ([[5, 7], [1, 1]], [[1 << 32, 3 << 31], [1, 2]]);
+    array.write_strings(&Hyperslab::new(&first[0], &first[1]), &["one"]).unwrap();
+    array.write_strings(&Hyperslab::new(&far[0], &far[1]), &["two", "three"]).unwrap();
+    for (name, arguments) in [("b", &[][..]), ("c", &["-f", "zarr2"]), ("d", &["--chunks", "3,1"])] {
+        let text = run_at(&directory, &[&["copy", "@", "a", &format!("@/{name}")], arguments].concat()).text();
+        assert!(text.starts_with("copied "), "{text}");
+        let copy = open(&directory, name);
+        let read = |[start, count]: [[usize; 2]; 2]| copy.read_strings(&Hyperslab::new(&start, &count)).unwrap();
+        assert_eq!((read(first), read(far)), (vec!["one".to_owned()], vec!["two".to_owned(), "three".to_owned()]));
+    }
+    // Every other element along the first dimension, from the first one that is there.
+    run_at(&directory, &["copy", "@", "a", "@/e", "-s", "5::3,7:"]).text();
+    let copy = open(&directory, "e");
+    assert_eq!(copy.read_strings(&Hyperslab::new(&[0, 0], &[1, 1])).unwrap(), ["one"]);
+    assert_eq!(copy.read_strings(&Hyperslab::new(&[((1 << 32) - 4) / 3, 3 << 31], &[1, 1])).unwrap().len(), 1);
+}
+
+#[test]
+fn names_of_dimensions_that_are_lost_are_told() {
+    let names = ["x", ""];
+    let description = Description::new(&[1, 2], ElementType::Int).with_dimension_names(&names);
+    let directory = stored(&description, &[1i32, 2]);
+    let text = run_at(&directory, &["copy", "@", "a", "@/b", "--format", "zarr2"]).text();
+    assert!(text.ends_with("\nnot kept: name of dimension x; --format zarr3 keeps it (in a)\n"), "{text}");
+    let text = run_at(&directory, &["copy", "@", "a", "@/c"]).text();
+    assert!(!text.contains("not kept"), "{text}");
+}
+
+#[test]
+fn attributes_that_change_are_told() {
+    let json =
+        r#"{"flag":true,"nested":{"a":[1]},"mixed":[1,"x"],"none":null,"n":1.50,"one":[7],"list":[1,2.5],"s":"a,\"b"}"#;
+    let description = Description::new(&[2], ElementType::Int).with_dimension_names(&["x"]);
+    let directory = stored(&description.with_attributes_json(json), &[1i32, 2]);
+    let storage = nczchunk::create_storage(&directory.join("g")).unwrap();
+    nczchunk::create_group(&storage, "", ArrayFormat::ZarrV3, r#"{"flag":false,"title":"x"}"#, &[]).unwrap();
+    let told = |arguments: &[&str]| -> Vec<String> {
+        let text = run_at(&directory, arguments).text();
+        text.lines().filter(|line| line.starts_with("not kept: ")).map(str::to_owned).collect()
+    };
+    let changed =
+        |name: &str, of: &str| format!("not kept: attribute {name}, which has another value in the copy (in {of})");
+    let due = ["flag", "mixed", "nested", "none"].map(|name| changed(name, "a"));
+    assert_eq!(told(&["copy", "@", "a", "@/n", "-f", "nczarr"]), due);
+    assert_eq!(told(&["copy", "@/g", "@/h", "-f", "nczarr"]), [changed("flag", "/")]);
+    for format in ["zarr2", "zarr3"] {
+        assert_eq!(told(&["copy", "@", "a", &format!("@/{format}"), "-f", format]), [""; 0]);
+    }
+    // A file of netCDF classic with the attribute `place` of a variable `v` in Latin-1.
+    let mut file = b"CDF\x01".to_vec();
+    let number = |number: u32| number.to_be_bytes();
+    for part in [[0, 10], [1, 1]] {
+        part.iter().for_each(|part| file.extend(number(*part)));
+    }
+    file.extend(b"x\0\0\0");
+    for part in [2, 0, 0, 11, 1, 1] {
+        file.extend(number(part));
+    }
+    file.extend(b"v\0\0\0");
+    for part in [1, 0, 12, 1, 5] {
+        file.extend(number(part));
+    }
+    file.extend(b"place\0\0\0");
+    for part in [2, 4] {
+        file.extend(number(part));
+    }
+    file.extend(b"K\xf6ln");
+    for part in [4, 8] {
+        file.extend(number(part));
+    }
+    file.extend(number(file.len() as u32 + 4));
+    file.extend([0, 0, 0, 1, 0, 0, 0, 2]);
+    std::fs::write(directory.join("latin.nc"), file).unwrap();
+    for format in ["zarr2", "zarr3", "nczarr"] {
+        let told = told(&["copy", "@/latin.nc", "v", &format!("@/latin.{format}"), "-f", format]);
+        assert_eq!(told, ["not kept: attribute place, a text that is not UTF-8 (in v)"], "{format}");
     }
 }
 

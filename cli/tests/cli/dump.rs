@@ -202,6 +202,32 @@ fn values_are_unpacked() {
 }
 
 #[test]
+fn times_of_fine_units_have_all_their_digits() {
+    for (units, values, dates) in [
+        ("microseconds", [1.0, 1500.0], ["00:00:00.000001", "00:00:00.0015"]),
+        ("milliseconds", [0.25, 1500.0], ["00:00:00.00025", "00:00:01.5"]),
+        ("seconds", [0.25, 1.0004], ["00:00:00.25", "00:00:01"]),
+    ] {
+        let json = format!(r#"{{"units":"{units} since 1970-01-01"}}"#);
+        let array = stored(&Description::new(&[2], ElementType::Double).with_attributes_json(&json), &values);
+        let text = run_at(&array, &["dump", "@"]).text();
+        assert_eq!(text, format!(" a =\n  1970-01-01T{}, 1970-01-01T{} ;\n", dates[0], dates[1]), "{units}");
+    }
+}
+
+/// Their numbers of days have no date, and none is computed.
+#[test]
+fn times_far_away_are_shown_as_numbers() {
+    for calendar in ["standard", "proleptic_gregorian", "noleap", "360_day"] {
+        let json = format!(r#"{{"units":"days since 1970-01-01","calendar":"{calendar}"}}"#);
+        let description = Description::new(&[2], ElementType::Int64).with_attributes_json(&json);
+        let array = stored(&description, &[i64::MAX, i64::MIN + 1]);
+        let text = run_at(&array, &["dump", "@"]).text();
+        assert_eq!(text, " a =\n  9223372036854775807, -9223372036854775807 ;\n", "{calendar}");
+    }
+}
+
+#[test]
 fn times_are_dates() {
     let array = packed(r#"{"units":"days since 2000-02-28","calendar":"noleap"}"#, &[0, 1, -59]);
     assert_eq!(run_at(&array, &["dump", "@"]).text(), " a =\n  2000-02-28, 2000-03-01, 1999-12-31 ;\n");
