@@ -22,7 +22,7 @@ die() {
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # one_at_a_time WHERE COMMAND...: runs a command when no other script runs one there, for several may run side by side:
-# "setup" is where packages are installed, "release" is build/release, "tests" is where ctest keeps what it has printed.
+# "setup" is where packages are installed, "release" is build/release.
 one_at_a_time() {
     if have flock; then
         (flock 9 && "${@:2}" 9>&-) 9>"$build/setup/$1.lock"

@@ -86,6 +86,10 @@ pub use array::{change_group_attribute, create_group_at, format_above, one_node}
 pub use array::{RetypedAttributes, Unwritten};
 #[cfg(feature = "arrays")]
 pub use dataset::{Attribute, AttributeValues, GroupDimension, Node};
+// For the program.
+#[cfg(feature = "arrays")]
+#[doc(hidden)]
+pub use json::{ChangedMember, changed_members};
 #[cfg(not(feature = "arrays"))]
 #[doc(inline)]
 pub use nczchunk_engine::codec::has as has_codec;

@@ -228,54 +228,13 @@ mod tests {
         storage
     }
 
-    /// Objects in memory, of which one write comes too late: another has written meanwhile.
-    struct Late {
-        memory: Memory,
-        object: &'static str,
-        others: &'static [u8],
-        error: ErrorKind,
-    }
-
-    impl ObjectStore for Late {
-        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-            self.memory.read(name, begin, buffer)
-        }
-
-        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-            self.memory.list(prefix, one)
-        }
-
-        fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-            if name != self.object {
-                return self.memory.write(name, bytes);
-            }
-            self.memory.write(name, if self.others.is_empty() { bytes } else { self.others })?;
-            Err(self.error.into())
-        }
-
-        fn write_over(&self, name: &str, _: Option<crate::open_object::ObjectState>, bytes: &[u8]) -> Result<()> {
-            self.write(name, bytes)
-        }
-
-        fn compares(&self) -> bool {
-            true
-        }
-
-        fn remove(&self, name: &str) -> Result<()> {
-            self.memory.remove(name)
-        }
-
-        fn is_writable(&self) -> bool {
-            true
-        }
-    }
-
     /// What a failed creation has left is removed, and what another has written meanwhile is not.
     #[test]
     fn what_another_has_written_meanwhile_stays() {
         const GROUP: &[u8] = br#"{"zarr_format":3,"node_type":"group","attributes":{"x":1}}"#;
-        let failed = |object, others, error, format| {
-            let storage = Storage::new(Late { memory: Memory::new(), object, others, error }).unwrap();
+        let failed = |fails_at, others, error, format| {
+            let late = LateFailure { memory: Memory::new(), fails_at, others, error, removes: true };
+            let storage = Storage::new(late).unwrap();
             let description = Description::new(&[4], ElementType::Int)
                 .with_format(format)
                 .with_attributes_json(r#"{"units":"degC"}"#);
@@ -284,21 +243,21 @@ mod tests {
         let read = |storage: &Storage, name: &str| crate::object::read_whole(&**storage, name, 1000).unwrap();
         let lost = ErrorKind::Network("lost");
         // Its own, which was stored nevertheless; another's, longer and shorter.
-        for others in [&b""[..], b"{}", &[b' '; 4000]] {
+        for others in [None, Some(&b"{}"[..]), Some(&[b' '; 4000])] {
             for (format, object) in [(ArrayFormat::ZarrV3, "g/x/zarr.json"), (ArrayFormat::ZarrV2, "g/x/.zarray")] {
                 let (error, storage) = failed(object, others, lost, format);
                 assert_eq!(error, Some(lost));
                 let len = storage.object_len(object).unwrap();
-                assert_eq!(len, (!others.is_empty()).then_some(others.len() as u64));
+                assert_eq!(len, others.map(|others| others.len() as u64));
             }
         }
         // The attributes are not left beside another's array.
-        let (error, storage) = failed("g/x/.zarray", b"{}", ErrorKind::Conflict, ArrayFormat::ZarrV2);
+        let (error, storage) = failed("g/x/.zarray", Some(b"{}"), ErrorKind::Conflict, ArrayFormat::ZarrV2);
         assert_eq!((error, names(&storage, "g/x")), (Some(ErrorKind::Conflict), vec![".zarray".to_owned()]));
         // A group above that another has made meanwhile is as good, and anything else is none.
-        let (error, storage) = failed("g/zarr.json", GROUP, ErrorKind::Conflict, ArrayFormat::ZarrV3);
+        let (error, storage) = failed("g/zarr.json", Some(GROUP), ErrorKind::Conflict, ArrayFormat::ZarrV3);
         assert_eq!((error, read(&storage, "g/zarr.json").unwrap()), (None, GROUP.to_vec()));
-        let (error, storage) = failed("g/zarr.json", b"{}", ErrorKind::Conflict, ArrayFormat::ZarrV3);
+        let (error, storage) = failed("g/zarr.json", Some(b"{}"), ErrorKind::Conflict, ArrayFormat::ZarrV3);
         assert_eq!((error, names(&storage, "g")), (Some(ErrorKind::Conflict), vec!["zarr.json".to_owned()]));
     }
 
@@ -443,28 +402,28 @@ mod tests {
         assert!(matches!(create(&storage, "g/c", &four).unwrap_err().kind(), ErrorKind::Unsupported(_)));
     }
 
-    /// A storage of which some writes store the object and fail nevertheless, as where a name does not get to the disk.
+    /// A storage of which one write stores the object, or something else that another has written meanwhile, and fails.
     struct LateFailure {
         memory: Memory,
         fails_at: &'static str,
+        others: Option<&'static [u8]>,
+        error: ErrorKind,
         removes: bool,
     }
 
-    impl crate::object::ObjectStore for LateFailure {
-        fn read(
-            &self,
-            name: &str,
-            begin: crate::object::ByteRange,
-            buffer: &mut crate::Buffer<'_>,
-        ) -> Result<Option<u64>> {
+    impl ObjectStore for LateFailure {
+        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
             self.memory.read(name, begin, buffer)
         }
         fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
             self.memory.list(prefix, one)
         }
         fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-            self.memory.write(name, bytes)?;
-            if name == self.fails_at { Err(ErrorKind::System(5).into()) } else { Ok(()) }
+            if name != self.fails_at {
+                return self.memory.write(name, bytes);
+            }
+            self.memory.write(name, self.others.unwrap_or(bytes))?;
+            Err(self.error.into())
         }
         fn remove(&self, name: &str) -> Result<()> {
             if self.removes { self.memory.remove(name) } else { Err(ErrorKind::System(5).into()) }
@@ -482,7 +441,14 @@ mod tests {
             [(x, "a/zarr.json", vec![V3]), (v2, "a/.zarray", vec![V2_ARRAY, V2_ATTRIBUTES]), (v2, "a/.zattrs", vec![])]
         {
             for removes in [true, false] {
-                let storage = Storage::new(LateFailure { memory: Memory::new(), fails_at, removes }).unwrap();
+                let storage = Storage::new(LateFailure {
+                    memory: Memory::new(),
+                    fails_at,
+                    others: None,
+                    error: ErrorKind::System(5),
+                    removes,
+                })
+                .unwrap();
                 assert_eq!(create(&storage, "a", &description).unwrap_err().status(), 5);
                 if removes {
                     assert_eq!(names(&storage, "a"), [""; 0], "{fails_at}");

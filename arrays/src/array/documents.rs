@@ -123,14 +123,14 @@ pub(super) fn take_consolidated(document: &mut Value) -> bool {
 pub(super) fn forget_consolidated(storage: &Storage, name: &str) -> Result<()> {
     for group in groups_above(name) {
         forget_v2(storage, group)?;
-        let object = below(group, V3)?;
-        let Some(document) = document(storage, group, V3)? else { continue };
-        if document.get(V3_CONSOLIDATED).is_none() {
+        let has_any = |document: Value| document.get(V3_CONSOLIDATED).is_some();
+        if !document(storage, group, V3)?.is_some_and(has_any) {
             continue;
         }
-        // What is written over is what is read now.
+        // The document is read again behind its version, which most groups are not asked for.
+        let object = below(group, V3)?;
         let before = version(storage, &object)?;
-        let Some(mut document) = zarr::document(storage, group, V3)? else { continue };
+        let Some(mut document) = document(storage, group, V3)? else { continue };
         if take_consolidated(&mut document) {
             storage.write_over(&object, before, json::indented(&document)?.as_bytes())?;
         }

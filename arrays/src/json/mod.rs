@@ -4,11 +4,13 @@
 //! attributes of real files, and the last of several members of one name wins. Every allocation may fail.
 
 mod at;
+mod changed;
 mod read;
 mod value;
 mod write;
 
 pub(crate) use at::At;
+pub use changed::{ChangedMember, changed_members};
 pub(crate) use read::{read, read_within};
 pub(crate) use value::{ByName, Member, Value};
 pub(crate) use write::{compact, indented};

@@ -243,7 +243,7 @@ fn check_replaced(path: &Path) -> Result<()> {
         }
     };
     match nczchunk::open_storage(path).ok().filter(has_array) {
-        Some(storage) => staging::check_replaced(storage).map_err(|error| refused(path, &words(&error))),
+        Some(storage) => staging::check_owned(storage).map_err(|error| refused(path, &words(&error))),
         None => Err(refused(path, "this exists and is no array, so it is not replaced")),
     }
 }

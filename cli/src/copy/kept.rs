@@ -74,12 +74,12 @@ impl Lost {
                 self.add(format!("attribute {}, a text that is not UTF-8", attribute.name()), name);
             }
         }
-        let there = members(copied);
-        for (attribute, value) in members(json).into_iter().filter(|(attribute, _)| is_of_user(attribute)) {
-            match there.iter().find(|(there, _)| *there == attribute) {
-                Some((_, there)) if is_same(only(value), only(there)) => {}
-                Some(_) => self.add(format!("attribute {attribute}, which has another value in the copy"), name),
-                None => self.add(format!("attribute {attribute}, which the copy does not have"), name),
+        // Both are the library's own texts.
+        for changed in nczchunk::changed_members(json, copied).unwrap_or_default() {
+            let how =
+                if changed.is_missing { "which the copy does not have" } else { "which has another value in the copy" };
+            if is_of_user(&changed.name) {
+                self.add(format!("attribute {}, {how}", changed.name), name);
             }
         }
     }
@@ -115,73 +115,4 @@ fn is_broken_text(attribute: &Attribute) -> bool {
 fn is_of_user(name: &str) -> bool {
     let is_nczarr = name.starts_with("_nczarr_") || name.starts_with("_NCZARR_");
     !is_nczarr && !["_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr", FILL_VALUE].contains(&name)
-}
-
-/// The members of an object of JSON, which has no spaces between its parts. Their names have no quotes.
-fn members(json: &str) -> Vec<(&str, &str)> {
-    let parts = split(json.strip_prefix('{').and_then(|json| json.strip_suffix('}')).unwrap_or_default(), b',');
-    let member = |part| match split(part, b':')[..] {
-        [name, value] => Some((name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name), value)),
-        _ => None,
-    };
-    parts.into_iter().filter_map(member).collect()
-}
-
-/// The parts of a text of JSON that this character separates, outside of texts, lists and objects.
-fn split(json: &str, separator: u8) -> Vec<&str> {
-    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0usize);
-    let (mut is_text, mut is_escaped) = (false, false);
-    for (i, byte) in json.bytes().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => is_text = !is_text,
-            _ if is_text => {}
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ if byte == separator && depth == 0 => {
-                parts.push(&json[begin..i]);
-                begin = i + 1;
-            }
-            _ => {}
-        }
-    }
-    if begin < json.len() {
-        parts.push(&json[begin..]);
-    }
-    parts
-}
-
-/// What is in the brackets of a list.
-fn list(json: &str) -> Option<Vec<&str>> {
-    Some(split(json.strip_prefix('[')?.strip_suffix(']')?, b','))
-}
-
-/// The only item of a list, for which an attribute of netCDF is the same as for that item alone; all else as it is.
-fn only(json: &str) -> &str {
-    match list(json).as_deref() {
-        Some([item]) => item,
-        _ => json,
-    }
-}
-
-/// Whether values of JSON are the same, however numbers are written.
-fn is_same(one: &str, other: &str) -> bool {
-    if one == other {
-        return true;
-    }
-    if let (Some(one), Some(other)) = (list(one), list(other)) {
-        return one.len() == other.len() && one.iter().zip(&other).all(|(one, other)| is_same(one, other));
-    }
-    if one.starts_with('{') && other.starts_with('{') {
-        let (one, other) = (members(one), members(other));
-        let same = |((name, one), (other_name, other)): (&(&str, &str), &(&str, &str))| {
-            name == other_name && is_same(one, other)
-        };
-        return one.len() == other.len() && one.iter().zip(&other).all(same);
-    }
-    match (one.parse::<i128>(), other.parse::<i128>()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => one.parse::<f64>().is_ok_and(|one| other.parse() == Ok(one)),
-    }
 }

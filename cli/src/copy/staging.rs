@@ -178,7 +178,7 @@ impl ObjectStore for Unchanged {
 
 /// Refuses to replace a storage in which something belongs to no array or group, as the library refuses to overwrite
 /// it.
-pub(super) fn check_replaced(storage: Storage) -> Result<()> {
+pub(super) fn check_owned(storage: Storage) -> Result<()> {
     let unchanged = Storage::new(Unchanged(storage))?;
     let any = Description::new(&[1], ElementType::Byte).with_codecs(&[]).with_overwrite(true);
     Array::unwritten(&unchanged, "", &any)?.make_room(&unchanged, "")

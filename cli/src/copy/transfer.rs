@@ -16,7 +16,7 @@ use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::progress;
 use crate::slab::Selection;
-use crate::storage;
+use crate::storage::num_chunks;
 
 /// How elements are transferred.
 pub(super) struct How {
@@ -123,17 +123,17 @@ fn strings(
     new: &NewArray,
     source: &Array,
     selection: &Selection,
-    (place, name): (&Storage, &str),
+    (storage, name): (&Storage, &str),
     is_continued: bool,
 ) -> Result<Array> {
     let begun = new.describe(source, selection, |description| {
         let description = if is_continued { description.with_overwrite(true) } else { *description };
-        Array::unwritten(place, name, &description).map_err(|error| new.refused(name, &error))
+        Array::unwritten(storage, name, &description).map_err(|error| new.refused(name, &error))
     })?;
-    if is_continued && begun.is_written(place, name)? {
-        return Ok(Array::open_in(place, name, Access::Write)?);
+    if is_continued && begun.is_written(storage, name)? {
+        return Ok(Array::open_in(storage, name, Access::Write)?);
     }
-    begun.make_room(place, name).map_err(|error| new.refused(name, &error))?;
+    begun.make_room(storage, name).map_err(|error| new.refused(name, &error))?;
     let to = &begun.array;
     let dimensions = to.variable().grid(Access::Write).dimensions();
     let mut one = |chunk: &[usize]| -> Result<()> {
@@ -150,7 +150,7 @@ fn strings(
         let texts = source.read_strings(&selection.part(&first, &of_source).hyperslab())?;
         Ok(to.write_strings(&Hyperslab::new(&start, &count), &texts)?)
     };
-    let num_chunks = storage::num_chunks(to);
+    let num_chunks = num_chunks(to);
     if num_chunks <= MOST_CHUNKS {
         let all: Vec<Range<usize>> = dimensions.iter().map(|dimension| 0..dimension.num_chunks()).collect();
         each_chunk(&all, &mut one)?;
@@ -161,7 +161,7 @@ fn strings(
             "the new array has {num_chunks} chunks, too many to go through one by one; larger --chunks help"
         )));
     }
-    begun.write(place, name)?;
+    begun.write(storage, name)?;
     Ok(begun.array)
 }
 
