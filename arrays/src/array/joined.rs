@@ -229,7 +229,16 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
             None => Ok((first.opened, Stored::Joined(alloc::try_box(first.stored)?))),
         };
     }
-    let mut building = Building { dimension, len: 0, runs: Vec::new(), num_chunks: 0, pitch: None, parts: Vec::new() };
+    let mut building = Building {
+        dimension,
+        len: 0,
+        runs: Vec::new(),
+        num_chunks: 0,
+        step: None,
+        is_one_step: true,
+        has_pitch: false,
+        parts: Vec::new(),
+    };
     let Array { opened: Opened { mut variable, store, element, dimensions, attributes, .. }, stored, .. } = first;
     let has_codecs = store.has_codecs(Access::Read);
     building.add(&variable, store)?;
@@ -297,8 +306,9 @@ fn value_or_zeros(variable: &Variable) -> &[u8] {
 
 const TOO_LONG: ErrorKind = ErrorKind::Argument("the joined array is longer than a dimension can be");
 
-/// Bytes from a step of a chunk to the next; none if no chunk has several.
-fn pitch(variable: &Variable) -> Result<Option<usize>> {
+/// Bytes from a step of a chunk to the next: none inside if chunks differ in it, and none at all if no chunk has several
+/// steps.
+fn step(variable: &Variable) -> Result<Option<Option<usize>>> {
     let Some((slowest, others)) = variable.dimensions().split_first() else { return Ok(None) };
     let steps = match slowest.chunks() {
         Some(runs) => runs.map(|run| run.encoded_len).max().unwrap_or_default(),
@@ -307,8 +317,15 @@ fn pitch(variable: &Variable) -> Result<Option<usize>> {
     if steps.min(slowest.len()) < 2 {
         return Ok(None);
     }
+    if let Some(pitch) = variable.chunk_pitch() {
+        return Ok(Some(Some(pitch)));
+    }
+    let is_one = |d: &Dimension| d.chunks().is_none_or(|mut runs| runs.all(|run| run.encoded_len == d.chunklen()));
+    if !others.iter().all(is_one) {
+        return Ok(Some(None));
+    }
     let step = others.iter().try_fold(variable.element_size(), |bytes, d| bytes.checked_mul(d.chunklen()));
-    Ok(Some(variable.chunk_pitch().unwrap_or(step.ok_or(ErrorKind::OutOfMemory)?)))
+    Ok(Some(Some(step.ok_or(ErrorKind::OutOfMemory)?)))
 }
 
 /// What arrays come to, one after another.
@@ -317,8 +334,11 @@ struct Building {
     len: usize,
     runs: Vec<ChunkRun>,
     num_chunks: usize,
-    /// Bytes from a step of a chunk to the next, if any chunk has several.
-    pitch: Option<usize>,
+    /// The first array's [`step`], if any has chunks of several steps; and whether all have the same.
+    step: Option<Option<usize>>,
+    is_one_step: bool,
+    /// Whether other things lie between the steps of an array's chunks, so that all chunks have them as far apart.
+    has_pitch: bool,
     parts: Vec<(InPart, Chain<'static>)>,
 }
 
@@ -329,11 +349,12 @@ impl Building {
         let first_chunk = isize::try_from(self.num_chunks).map_err(|_| TOO_LONG)?;
         let part = InPart { first_chunk, locate, codecs: None, is_concurrent: codecs.is_concurrent() };
         alloc::push(&mut self.parts, (part, codecs))?;
-        match (self.pitch, pitch(variable)?) {
-            (Some(one), Some(other)) if one != other => {
-                return Err(ErrorKind::Unsupported("joining arrays with records of different lengths").into());
-            }
-            (one, other) => self.pitch = one.or(other),
+        if let Some(step) = step(variable)? {
+            self.is_one_step &= step.is_some() && *self.step.get_or_insert(step) == step;
+            self.has_pitch |= variable.chunk_pitch().is_some();
+        }
+        if self.has_pitch && !self.is_one_step {
+            return Err(ErrorKind::Unsupported("joining arrays with records of different lengths").into());
         }
         let Some(dimension) = self.dimension.and_then(|d| variable.dimensions().get(d)) else { return Ok(()) };
         if dimension.origin() != 0 {
@@ -392,7 +413,7 @@ impl Building {
             }
             variable.set_dimlen(d, self.len).map_err(|error| error.in_dimension(d))?;
         }
-        if let Some(pitch) = self.pitch {
+        if let (true, Some(Some(pitch))) = (self.has_pitch, self.step) {
             variable.set_chunk_pitch(pitch)?;
         }
         let (mut parts, mut first) = (Vec::new(), None);
@@ -649,6 +670,27 @@ mod tests {
         let missing = concat(&["/no/such/file"], "time").err().unwrap();
         assert_eq!(missing.kind(), ErrorKind::NotFound("file or directory"));
         assert_eq!(missing.about(), "/no/such/file");
+    }
+
+    /// Along another dimension than the first, the chunks of each file may have rows of a length of their own.
+    #[test]
+    fn columns_of_any_width_are_joined() {
+        let (mut storages, mut expected, mut first) = (Vec::new(), vec![Vec::new(); 9], 0);
+        for width in [6_usize, 3, 11] {
+            let shape = [9, width];
+            let description = Description::new(&shape, ElementType::Int).with_dimension_names(&["y", "time"]);
+            let array = plain(description.with_chunk_shape(&[2, width.min(4)]));
+            let values: Vec<i32> = (first..).take(9 * width).collect();
+            array.write(&Hyperslab::all(), &values).unwrap();
+            values.chunks(width).zip(&mut expected).for_each(|(row, all)| all.extend(row));
+            storages.push(array.storage.clone());
+            first += 1000;
+        }
+        let array = Array::open_in(&joined(storages), "a", Access::Read).unwrap();
+        assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), expected.concat());
+        let some = [1, 5, 7].iter().flat_map(|&y| [4, 7, 10, 13, 16].map(|x| expected[y][x])).collect::<Vec<_>>();
+        assert_eq!(array.read::<i32>(&Hyperslab::new(&[1, 4], &[1, 5]).with_stride(&[1, 3])).unwrap(), some[..5]);
+        assert_eq!(array.read::<i32>(&Hyperslab::new(&[5, 4], &[2, 5]).with_stride(&[2, 3])).unwrap(), some[5..]);
     }
 
     /// A classic file of records with a variable `a(time, x)` of shorts 0, 1, 2 and so on, and maybe another one.
