@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use nczchunk::object::{Entry, Memory, Storage, read_whole};
 use nczchunk::{
     Access, Array, ArrayFormat, Cache, ChunkState, Description, ElementType, ErrorKind, Hyperslab, Options, Plan,
-    Progress, list, open_storage, status,
+    Progress, concat, list, open_storage, status,
 };
 use server::{Fault, Server};
 
@@ -498,6 +498,16 @@ fn a_file_is_read_by_ranges() {
         server.put("data/sst.nc", &bytes);
         let error = array.read::<f32>(&Hyperslab::all()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
+        // Nor if it is one of joined files.
+        server.put("data/more.nc", &bytes);
+        let joined = concat(&[server.url("data/sst.nc"), server.url("data/more.nc")], "TIME").unwrap();
+        let array = Array::open_in(&joined, "SST", Access::Read).unwrap();
+        server.put("data/more.nc", &bytes);
+        let read = array.read::<f32>(&Hyperslab::all());
+        assert_eq!(read.err().map(|error| error.kind()), Some(ErrorKind::Changed));
+        let (start, mut count) = ([0; 3], [0, 1, 1]);
+        count[0] = local.variable().dimensions()[0].len();
+        assert!(array.read::<f32>(&Hyperslab::new(&start, &count)).is_ok());
     }
     // What is no file there is a group or an array, and says that it is not.
     assert!(Array::open(server.url("data"), "SST", Access::Read).is_err());

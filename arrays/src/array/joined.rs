@@ -20,9 +20,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{InPart, InParts, Locate, ObjectChunks};
 use crate::grid::{Access, Dimension};
 use crate::json::{self, At, Value};
-use crate::object::{Directory, Joined, OneFile, Part, Storage, paths};
+use crate::object::{Directory, Joined, OneFile, Part, ReopenedFile, Storage, paths};
 #[cfg(feature = "network")]
 use crate::object::{Network, Service, Url};
+use crate::shared::Shared;
 use crate::store::ChunkStore;
 use crate::variable::Variable;
 
@@ -123,7 +124,7 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>, nesting: &mut Ne
 /// What files of several paths are in.
 #[derive(Default)]
 struct Known {
-    directories: Vec<(PathBuf, Storage)>,
+    directories: Vec<(PathBuf, Shared<Directory>)>,
     /// Servers and buckets, each with what the URLs of all their objects begin with.
     #[cfg(feature = "network")]
     servers: Vec<(Service, String, Storage)>,
@@ -137,7 +138,7 @@ impl Known {
         let (storage, path) = match self.servers.iter().find(is_it) {
             Some((_, begin, storage)) => (storage.clone(), url.text.get(begin.len()..).unwrap_or_default()),
             None => {
-                let (network, path) = Network::open_server(url)?;
+                let (network, path) = Network::open_server(url, true)?;
                 let storage = Storage::new(network)?;
                 let begin = alloc::text(url.text.strip_suffix(path).unwrap_or_default())?;
                 alloc::push(&mut self.servers, (url.service, begin, storage.clone()))?;
@@ -168,19 +169,24 @@ fn part(path: &Path, known: &mut Known, nesting: &mut Nesting) -> Result<(String
         return Ok((alloc::text(path.to_str().ok_or(not_utf8)?)?, open_within(path, nesting)?));
     };
     let text = alloc::text(full.to_str().ok_or(not_utf8)?)?;
-    let is_reopened = !paths::is_directory(&full).map_err(|error| Error::from(error).in_object(path.display()))?
-        && FileKind::of(&OneFile::open(&full)?, OneFile::NAME).is_ok_and(|kind| kind.has_arrays(false));
-    let (Some(parent), Some(name), true) = (full.parent(), full.file_name(), is_reopened) else {
+    let is_directory = paths::is_directory(&full).map_err(|error| Error::from(error).in_object(path.display()))?;
+    let opened = if is_directory { None } else { Some(OneFile::open(&full)?) }
+        .filter(|file| FileKind::of(file, OneFile::NAME).is_ok_and(|kind| kind.has_arrays(false)));
+    let (Some(parent), Some(name), Some(opened)) = (full.parent(), full.file_name(), opened) else {
         return Ok((text, open_within(path, nesting)?));
     };
     let name = name.to_str().ok_or(not_utf8)?;
-    if let Some((_, directory)) = known.directories.iter().find(|(other, _)| other == parent) {
-        return Ok((text, directory.file(name)?.at_path(&full)?));
-    }
-    let directory = Storage::new(Directory::open(parent).map_err(|error| error.in_object(parent.display()))?)?;
-    let file = directory.file(name)?.at_path(&full)?;
-    alloc::push(&mut known.directories, (parent.to_owned(), directory))?;
-    Ok((text, file))
+    let directory = match known.directories.iter().find(|(other, _)| other == parent) {
+        Some((_, directory)) => directory.clone(),
+        None => {
+            let opened = Directory::open(parent).map_err(|error| error.in_object(parent.display()))?;
+            let directory = Shared::new(opened)?;
+            alloc::push(&mut known.directories, (parent.to_owned(), directory.clone()))?;
+            directory
+        }
+    };
+    let file = Storage::new(ReopenedFile::new(directory, name, &opened)?)?.file(OneFile::NAME)?;
+    Ok((text, file.at_path(&full)?))
 }
 
 /// The dimensions that a group of joined storages defines: those of the first, of which the joined one is as long as
@@ -306,7 +312,7 @@ fn value_or_zeros(variable: &Variable) -> &[u8] {
 
 const TOO_LONG: ErrorKind = ErrorKind::Argument("the joined array is longer than a dimension can be");
 
-/// Bytes from a step of a chunk to the next: none inside if chunks differ in it, and none at all if no chunk has several
+/// Bytes from a step of a chunk to the next: `Some(None)` if the chunks differ in it, `None` if no chunk has several
 /// steps.
 fn step(variable: &Variable) -> Result<Option<Option<usize>>> {
     let Some((slowest, others)) = variable.dimensions().split_first() else { return Ok(None) };
@@ -741,6 +747,34 @@ mod tests {
             assert_eq!(read(&[path(50, has_other), path(1, !has_other)]).unwrap(), values(&[50, 1]));
             assert_eq!(read(&[path(1, !has_other), path(50, has_other)]).unwrap(), values(&[1, 50]));
         }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// A file is opened again for each read, and must be what it was.
+    #[cfg(not(miri))]
+    #[test]
+    fn a_file_that_is_replaced_is_not_read() {
+        let directory = std::env::temp_dir().join(format!("nczchunk-replaced-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let files = [50, 6].map(|num_records| {
+            let path = directory.join(format!("{num_records}.nc"));
+            std::fs::write(&path, classic(num_records, false)).unwrap();
+            path
+        });
+        let all = concat(&files, "time").unwrap();
+        let array = Array::open_in(&all, "a", Access::Read).unwrap();
+        assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap().len(), 56 * 4);
+        // Its records are of another length, which nothing in the bytes that are read would tell.
+        std::fs::write(directory.join("other"), classic(50, true)).unwrap();
+        std::fs::rename(directory.join("other"), &files[0]).unwrap();
+        for slab in [Hyperslab::all(), Hyperslab::new(&[0, 0], &[20, 4])] {
+            let error = array.read::<i16>(&slab).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
+            assert!(error.to_string().contains("50.nc"), "{error}");
+        }
+        assert_eq!(array.read::<i16>(&Hyperslab::new(&[50, 0], &[1, 4])).unwrap(), [0, 1, 2, 3]);
+        // Nor is it opened as a part of what was joined before.
+        assert_eq!(Array::open_in(&all, "a", Access::Read).err().unwrap().kind(), ErrorKind::Changed);
         std::fs::remove_dir_all(&directory).unwrap();
     }
 

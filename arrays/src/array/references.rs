@@ -308,7 +308,7 @@ impl Stores {
         let (store, path) = match self.servers.iter().find(known) {
             Some((_, begin, store)) => (*store, url.text.get(begin.len()..).unwrap_or_default()),
             None => {
-                let (network, path) = Network::open_server(&url)?;
+                let (network, path) = Network::open_server(&url, false)?;
                 alloc::push(&mut self.opened, Shared::new(alloc::try_box(network)? as Box<dyn ObjectStore>)?)?;
                 let begin = alloc::text(url.text.strip_suffix(path).unwrap_or_default())?;
                 alloc::push(&mut self.servers, (url.service, begin, self.opened.len() - 1))?;

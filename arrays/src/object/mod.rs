@@ -59,6 +59,7 @@ pub(crate) mod paths;
 mod positioned;
 mod prefixed;
 mod references;
+mod reopened_file;
 mod requests_in_flight;
 mod retry_eintr;
 mod storage;
@@ -89,6 +90,7 @@ pub use prefixed::{PrefixedStorage, only_prefix};
 #[cfg(feature = "parquet")]
 pub(crate) use references::Records;
 pub(crate) use references::{Reference, References, Target, nowhere};
+pub(crate) use reopened_file::ReopenedFile;
 pub use storage::Storage;
 pub use temp_name::Unfinished;
 pub(crate) use traits::latency;

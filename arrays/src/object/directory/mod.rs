@@ -8,6 +8,7 @@ mod portable;
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 mod unix;
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -71,6 +72,19 @@ impl Directory {
         paths::make_directories(path).map_err(|error| Error::from(error).in_object(path.display()))?;
         // If that is no directory, this says so.
         Self::open(path)
+    }
+
+    /// Opens a file to read it, and tells its length in bytes; `None` if there is none.
+    ///
+    /// # Errors
+    /// The system's; that it is not a file.
+    pub(super) fn open_file(&self, name: &str) -> Result<Option<(File, u64)>> {
+        Ok(self.opened(name)?.map(|(file, (len, _))| (file, len)))
+    }
+
+    fn opened(&self, name: &str) -> Result<Option<(File, ObjectState)>> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        self.root.open_file(name).map_err(|error| unread(error).in_object(name))
     }
 
     /// The same directory of this path, which calls objects by their whole paths where it tells their names.
@@ -163,7 +177,7 @@ impl Directory {
     }
 
     /// A new file under a temporary name for an object.
-    fn create_temporary(&self, name: &str) -> Result<(std::fs::File, Temporary<'_>)> {
+    fn create_temporary(&self, name: &str) -> Result<(File, Temporary<'_>)> {
         let mut has_made = false;
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..temp_name::ATTEMPTS {
@@ -245,9 +259,7 @@ impl ObjectStore for Directory {
     }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
-        check_name(name).map_err(|error| error.in_object(name))?;
-        let file = self.root.open_file(name).map_err(|error| unread(error).in_object(name))?;
-        Ok(file.map_or(Opening::Absent, |(file, state)| Opening::owned(file, state)))
+        Ok(self.opened(name)?.map_or(Opening::Absent, |(file, state)| Opening::owned(file, state)))
     }
 
     fn is_link(&self, prefix: &str) -> Result<bool> {

@@ -19,8 +19,8 @@ mod service;
 
 use std::future::Future;
 use std::mem;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -75,20 +75,21 @@ impl Network {
     /// # Errors
     /// Those of the URL and of the environment; in a process that was forked, that its parent has used a URL.
     pub(crate) fn open(url: &Url<'_>) -> Result<Self> {
-        Network::below(url, |path| path, None)
+        Network::below(url, |path| path, false)
     }
 
     /// All objects of the server or bucket of a URL, and what of the URL names the [object](Self::object_name) in it.
+    /// `are_files` if each is read as it was first, and to replace one is an error.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
-    pub(crate) fn open_server<'u>(url: &Url<'u>) -> Result<(Self, &'u str)> {
+    pub(crate) fn open_server<'u>(url: &Url<'u>, are_files: bool) -> Result<(Self, &'u str)> {
         let mut name = "";
         let root = |path| {
             name = path;
             ""
         };
-        Ok((Network::below(url, root, None)?, name))
+        Ok((Network::below(url, root, are_files)?, name))
     }
 
     /// The name of an object that a URL's path, or the end of one, stands for.
@@ -113,17 +114,13 @@ impl Network {
                 name = file.map(|(_, name)| name);
                 file.map_or(path, |(parent, _)| parent)
             },
-            Some(Arc::new(OnceLock::new())),
+            true,
         )?;
         let Some(name) = name else { return Ok(None) };
         Ok(Some((network, Network::object_name(url.service, name)?)))
     }
 
-    fn below<'u>(
-        url: &Url<'u>,
-        root: impl FnOnce(&'u str) -> &'u str,
-        pin: Option<Arc<OnceLock<read::Pin>>>,
-    ) -> Result<Self> {
+    fn below<'u>(url: &Url<'u>, root: impl FnOnce(&'u str) -> &'u str, are_files: bool) -> Result<Self> {
         let (times, gap, service) = (Times::of_environment()?, connect::gap_of_environment()?, Service::get()?);
         let (store, path) = connect::connect(url, times, &service.clients)?;
         let root = root(path).trim_matches('/');
@@ -133,8 +130,13 @@ impl Network {
             alloc::push_text(&mut root, "/")?;
         }
         let is_http = url.service == Kind::Http;
-        let source =
-            Source { store, is_http, has_suffixes: url.service != Kind::Azure, patience: times.patience(), pin };
+        let source = Source {
+            store,
+            is_http,
+            has_suffixes: url.service != Kind::Azure,
+            patience: times.patience(),
+            pins: are_files.then(Arc::default),
+        };
         Ok(Network(AsyncRequests::new(Arc::new(Server { source, service, root, times, gap, is_http }))?))
     }
 

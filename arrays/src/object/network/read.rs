@@ -1,7 +1,8 @@
 //! One read of one object, as the thread that asks makes it.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
@@ -27,12 +28,31 @@ const MOST: u64 = i64::MAX as u64;
 /// How many bytes are passed over to get to those that are asked for, where a server does not serve ranges.
 const MOST_SKIPPED: u64 = 64 << 20;
 
-/// What a file was when it was read first.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Pin {
+/// What an object was when it was read first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pin {
     etag: Option<String>,
     modified: i64,
     size: u64,
+}
+
+/// What objects were when they were read first: others of their names are not read.
+#[derive(Default)]
+pub(super) struct Pins(Mutex<HashMap<Path, Pin>>);
+
+impl Pins {
+    fn get(&self, path: &Path) -> Option<Pin> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+    }
+
+    /// Whether an object is what it was at first.
+    fn is_same(&self, path: &Path, now: Pin) -> bool {
+        let mut pins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match pins.get(path) {
+            Some(first) => *first == now,
+            None => pins.insert(path.clone(), now).is_none(),
+        }
+    }
 }
 
 /// What is read from.
@@ -45,8 +65,8 @@ pub(super) struct Source {
     pub has_suffixes: bool,
     /// How long a read is begun again that breaks off.
     pub patience: Duration,
-    /// If all is read from one file, what it is: another one of its name is not read.
-    pub pin: Option<Arc<OnceLock<Pin>>>,
+    /// If objects are files that must not be replaced, what they are.
+    pub pins: Option<Arc<Pins>>,
 }
 
 /// Why a read has ended without its bytes.
@@ -100,7 +120,7 @@ impl Source {
 
     async fn try_read(&self, path: &Path, read: &mut ReadRequest) -> Result<Option<ObjectState>, Ended> {
         let (begin, size) = (read.begin(), read.size());
-        let known_etag = self.pin.as_ref().and_then(|pin| pin.get()?.etag.clone()).filter(|etag| is_strong(etag));
+        let known_etag = self.pins.as_ref().and_then(|pins| pins.get(path)?.etag).filter(|etag| is_strong(etag));
         let mut options = GetOptions { if_match: known_etag, ..GetOptions::default() };
         let range = match begin {
             _ if size == 0 => return self.head(path).await.map(|meta| meta.as_ref().map(state)),
@@ -119,10 +139,10 @@ impl Source {
         };
         options.range = Some(range);
         match self.store.get_opts(path, options.clone()).await {
-            Ok(result) => self.take(result, 0, read).await.map(Some),
+            Ok(result) => self.take(path, result, 0, read).await.map(Some),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) if failure::is_out_of_range(&error) => self.nothing_there(path, read).await,
-            Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(&error)),
+            Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(path, &error)),
             Err(error) if self.is_http && failure::is_unusable(&error) => {
                 self.read_unranged(path, read, options, &error).await
             }
@@ -137,7 +157,7 @@ impl Source {
             Err(StoreError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(failure::of_store(&error).into()),
         };
-        self.check_pin(&meta)?;
+        self.check_pin(path, &meta)?;
         Ok(Some(meta))
     }
 
@@ -165,9 +185,9 @@ impl Source {
             let if_match = version(&meta).and(meta.e_tag);
             let options = GetOptions { range, if_match, ..GetOptions::default() };
             return match self.store.get_opts(path, options).await {
-                Ok(result) => self.take(result, 0, read).await.map(Some),
+                Ok(result) => self.take(path, result, 0, read).await.map(Some),
                 Err(StoreError::NotFound { .. }) => Ok(None),
-                Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(&error)),
+                Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(path, &error)),
                 Err(error) => Err(failure::of_store(&error).into()),
             };
         }
@@ -186,7 +206,7 @@ impl Source {
         let result = match self.store.get_opts(path, GetOptions { range: None, ..options }).await {
             Ok(result) => result,
             Err(StoreError::NotFound { .. }) => return Ok(None),
-            Err(error @ StoreError::Precondition { .. }) => return Err(self.replaced(&error)),
+            Err(error @ StoreError::Precondition { .. }) => return Err(self.replaced(path, &error)),
             Err(error) => return Err(failure::of_store(&error).into()),
         };
         let offset = read.begin().offset(result.meta.size);
@@ -195,13 +215,19 @@ impl Source {
                           object's beginning";
             return Err(failure::failed(reason, ranged).into());
         }
-        self.take(result, offset, read).await.map(Some)
+        self.take(path, result, offset, read).await.map(Some)
     }
 
     /// Takes the bytes of an answer, from so many behind its beginning on: all, or as many as there is room for.
-    async fn take(&self, result: GetResult, mut skipped: u64, read: &mut ReadRequest) -> Result<ObjectState, Ended> {
+    async fn take(
+        &self,
+        path: &Path,
+        result: GetResult,
+        mut skipped: u64,
+        read: &mut ReadRequest,
+    ) -> Result<ObjectState, Ended> {
         let GetResult { meta, range, .. } = &result;
-        self.check_pin(meta)?;
+        self.check_pin(path, meta)?;
         let stored = range.end.saturating_sub(range.start);
         let due = usize::try_from(stored.saturating_sub(skipped)).unwrap_or(usize::MAX).min(read.size());
         let found = state(meta);
@@ -240,20 +266,15 @@ impl Source {
     }
 
     /// Compares what is read with the file that was read first.
-    fn check_pin(&self, meta: &ObjectMeta) -> Result<(), Ended> {
-        let Some(pin) = &self.pin else { return Ok(()) };
+    fn check_pin(&self, path: &Path, meta: &ObjectMeta) -> Result<(), Ended> {
+        let Some(pins) = &self.pins else { return Ok(()) };
         let now = Pin { etag: meta.e_tag.clone(), modified: meta.last_modified.timestamp_millis(), size: meta.size };
-        if *pin.get_or_init(|| Pin { etag: now.etag.clone(), ..now }) == now {
-            Ok(())
-        } else {
-            Err(Ended::Failed(ErrorKind::Changed.into()))
-        }
+        if pins.is_same(path, now) { Ok(()) } else { Err(Ended::Failed(ErrorKind::Changed.into())) }
     }
 
     /// That the object is not the one that was asked for any more.
-    fn replaced(&self, error: &StoreError) -> Ended {
-        let is_pinned = self.pin.as_ref().is_some_and(|pin| pin.get().is_some());
-        match is_pinned {
+    fn replaced(&self, path: &Path, error: &StoreError) -> Ended {
+        match self.pins.as_ref().is_some_and(|pins| pins.get(path).is_some()) {
             true => Ended::Failed(ErrorKind::Changed.into()),
             false => Ended::Broken(failure::of_store(error)),
         }
