@@ -22,6 +22,7 @@ use crate::info::shard_shape;
 use crate::json::{self, Json};
 use crate::lengths::{self, Lengths};
 use crate::open_storage;
+use crate::output;
 use measured::{Measured, sample};
 
 const HELP: &str = "\
@@ -168,7 +169,7 @@ impl Advise {
             (None, Some(Lengths(shape))) => (shape.clone(), self.r#type.size()),
             (None, None) => return Err(Failure::usage("name an array, or give --shape")),
         };
-        let reads = self.reads(&shape)?;
+        let reads = self.reads(&shape, array.as_ref())?;
         let costs = self.costs(array.as_ref(), session.threads)?;
         let patterns: Vec<Reads<'_>> =
             reads.iter().map(|read| Reads { shape: &read.lens, weight: read.weight }).collect();
@@ -206,7 +207,10 @@ impl Advise {
             })?;
             let marks: Vec<_> = rows.iter().map(|row| (row.name, &*row.chunks, row.mean)).collect();
             let title = format!("What a read of {} costs on average, by the shape of chunks", human::shape(&shape));
-            std::fs::write(path, picture::draw(&title, &cells, &marks)).map_err(Failure::about(path.display()))?;
+            output::write_text(path, &picture::draw(&title, &cells, &marks))?;
+            if path.as_os_str() == "-" {
+                return Ok(());
+            }
         }
         let shards = self.shard.map(|most| shards(&shape, &advised, size, most));
         if self.json {
@@ -216,14 +220,16 @@ impl Advise {
     }
 
     /// What is read, by the options or by a trace.
-    fn reads(&self, shape: &[usize]) -> Result<Vec<Read>> {
+    fn reads(&self, shape: &[usize], array: Option<&Array>) -> Result<Vec<Read>> {
         let mut reads = Vec::new();
         for pattern in &self.patterns {
             reads.push(Read { name: pattern.name.clone(), lens: pattern.lens(shape)?, weight: pattern.weight });
         }
         let Some(path) = &self.trace else { return Ok(reads) };
-        let text = std::fs::read_to_string(path).map_err(Failure::about(path.display()))?;
-        let traced = traced(&text, shape, self.storage.as_deref(), self.array.as_deref());
+        // Paths of other reads may not be UTF-8.
+        let bytes = std::fs::read(path).map_err(Failure::about(path.display()))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let traced = traced(&text, shape, self.storage.as_deref().zip(array.map(Array::name)));
         if traced.is_empty() && reads.is_empty() {
             return Err(Failure::failed(format_args!("{}: this has no reads of the array", path.display())));
         }
@@ -257,11 +263,10 @@ impl Advise {
     }
 }
 
-/// The reads of a trace: a line for each, with a path, a name, counts and strides. Reads of other arrays are left out,
-/// as far as that can be told, and those of another rank.
-fn traced(text: &str, shape: &[usize], path: Option<&Path>, name: Option<&str>) -> Vec<Read> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let wanted = path.map(real);
+/// The reads of a trace: a line for each, with a path, a name, counts and strides. Reads of other arrays than that of a
+/// path and a name are left out, if one is given, and those of another rank.
+fn traced(text: &str, shape: &[usize], array: Option<(&Path, &str)>) -> Vec<Read> {
+    let wanted = array.map(|(path, name)| whole_path(path, name));
     let mut reads: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
@@ -271,8 +276,7 @@ fn traced(text: &str, shape: &[usize], path: Option<&Path>, name: Option<&str>) 
             if text.is_empty() { Some(Vec::new()) } else { text.split(',').map(absolute).collect() }
         };
         let (Some(count), Some(stride)) = (numbers(count), numbers(stride)) else { continue };
-        let is_other = wanted.as_ref().is_some_and(|wanted| real(Path::new(at)) != *wanted)
-            || name.is_some_and(|name| !of.is_empty() && of != name);
+        let is_other = wanted.as_ref().is_some_and(|wanted| whole_path(Path::new(at), of) != *wanted);
         if is_other || count.len() != shape.len() || stride.len() != shape.len() || count.contains(&0) {
             continue;
         }
@@ -281,6 +285,14 @@ fn traced(text: &str, shape: &[usize], path: Option<&Path>, name: Option<&str>) 
         *reads.entry((0..shape.len()).map(reach).collect()).or_default() += 1.0;
     }
     reads.into_iter().map(|(lens, weight)| Read { name: human::shape(&lens), lens, weight }).collect()
+}
+
+/// The path of an array with its name: programs open the same array by `s.zarr` and `ocean/sst`, by `s.zarr/ocean` and
+/// `sst`, and by `s.zarr/ocean/sst`. The names of arrays in a file are no files themselves.
+fn whole_path(path: &Path, name: &str) -> PathBuf {
+    let name = name.trim_matches('/');
+    let of_storage = || path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    path.join(name).canonicalize().unwrap_or_else(|_| of_storage().join(name))
 }
 
 /// Shards of so many bytes at most: as many chunks along each dimension as along the others, where that can be.
@@ -448,9 +460,37 @@ mod tests {
     fn equal_reads_of_a_trace_count_together() {
         let text = "/a\tx\t1,20,10\t1,1,1\n/a\tx\t1,20,5\t1,1,-2\n/a\tx\t1,20,10\t1,1,1\n/b\tx\t1,1,1\t1,1,1\n\
                     /a\ty\t1,1,1\t1,1,1\n/a\tx\t1,1\t1,1\nnonsense\n/a\tx\t0,1,1\t1,1,1\n";
-        let found = traced(text, &[30, 20, 10], Some("/a".as_ref()), Some("x"));
+        let found = traced(text, &[30, 20, 10], Some(("/a".as_ref(), "x")));
         let found: Vec<_> = found.iter().map(|read| (read.lens.clone(), read.weight)).collect();
         assert_eq!(found, [(vec![1, 20, 9], 1.0), (vec![1, 20, 10], 2.0)]);
+    }
+
+    /// Programs open the same array by other parts of its path.
+    #[test]
+    fn reads_of_a_trace_are_those_of_the_array_by_any_path() {
+        let directory = std::env::temp_dir().join(format!("nczchunk-cli-advise-{}", std::process::id()));
+        let storage = directory.join("s.zarr");
+        std::fs::create_dir_all(storage.join("ocean/sst")).unwrap();
+        std::fs::write(directory.join("x.nc"), "").unwrap();
+        let count = |of: (&str, &str), read: (&str, &str)| {
+            let [of_path, read_path] = [of.0, read.0].map(|path| directory.join(path));
+            let line = format!("{}\t{}\t5\t1\n", read_path.display(), read.1);
+            traced(&line, &[10], Some((&of_path, of.1))).len()
+        };
+        let same =
+            [("s.zarr", "ocean/sst"), ("s.zarr/ocean", "sst"), ("s.zarr/ocean/sst", ""), ("s.zarr", "/ocean/sst")];
+        for of in same {
+            for read in same {
+                assert_eq!(count(of, read), 1, "{of:?} {read:?}");
+            }
+            for read in [("s.zarr", "sst"), ("s.zarr/ocean", "ocean/sst"), ("s.zarr/ocean", ""), ("x.nc", "ocean/sst")]
+            {
+                assert_eq!(count(of, read), 0, "{of:?} {read:?}");
+            }
+        }
+        let file = ("s.zarr/../x.nc", "g/v");
+        assert_eq!((count(("x.nc", "g/v"), file), count(("x.nc", "v"), file)), (1, 0));
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -7,6 +7,7 @@ use nczchunk::{Attribute, AttributeValues, ElementType, Error};
 use crate::element;
 use crate::failure::words;
 use crate::json::Json;
+use crate::screen::printable;
 
 /// Writes a line for each attribute of an array or a group: its values, or why it is left out; or why there are none.
 pub fn write(
@@ -16,9 +17,9 @@ pub fn write(
     error: Option<&Error>,
 ) -> io::Result<()> {
     for attribute in attributes {
-        writeln!(out, "    {} = {}", attribute.name(), values(attribute))?;
+        writeln!(out, "    {} = {}", printable(attribute.name()), values(attribute))?;
     }
-    reasons(left_out, error).try_for_each(|reason| writeln!(out, "    {reason}"))
+    reasons(left_out, error).try_for_each(|reason| writeln!(out, "    {}", printable(&reason)))
 }
 
 /// Why something that is stored is not shown. What is of no attribute is of the type.
@@ -36,13 +37,13 @@ fn reasons(left_out: &[Error], error: Option<&Error>) -> impl Iterator<Item = St
     left_out.iter().map(about).chain(error.map(words))
 }
 
-/// The values of an attribute, with commas between them.
+/// The values of an attribute, with commas between them. Many files have a zero at the end of a text, as C has.
 pub fn values(attribute: &Attribute) -> String {
     let mut text = String::new();
     let element = *attribute.element_type();
     match attribute.values() {
         AttributeValues::Bytes(bytes) if element == ElementType::Char => {
-            element::push_quoted(&mut text, &String::from_utf8_lossy(bytes));
+            element::push_quoted(&mut text, &String::from_utf8_lossy(element::without_padding(bytes)));
         }
         AttributeValues::Bytes(bytes) => {
             for (i, value) in bytes.chunks_exact(element.size().max(1)).enumerate() {
@@ -53,21 +54,21 @@ pub fn values(attribute: &Attribute) -> String {
         AttributeValues::Texts(texts) => {
             for (i, value) in texts.iter().enumerate() {
                 text.push_str(if i > 0 { ", " } else { "" });
-                element::push_quoted(&mut text, value);
+                element::push_quoted(&mut text, value.trim_end_matches('\0'));
             }
         }
     }
     text
 }
 
-/// The text of an attribute of an array, if it has one that is a text.
+/// The text of an attribute of an array, if it has one that is a text, without zeros at its end.
 pub fn text<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a str> {
     let attribute = attributes.iter().find(|attribute| attribute.name() == name)?;
     match attribute.values() {
         AttributeValues::Bytes(bytes) if *attribute.element_type() == ElementType::Char => {
-            std::str::from_utf8(bytes).ok()
+            std::str::from_utf8(element::without_padding(bytes)).ok()
         }
-        AttributeValues::Texts([text]) => Some(text),
+        AttributeValues::Texts([text]) => Some(text.trim_end_matches('\0')),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@ use crate::json::{self, Json};
 use crate::open_storage;
 use crate::pieces;
 use crate::progress;
-use crate::screen::Tint;
+use crate::screen::{Tint, printable};
 use crate::slab::Selection;
 use crate::storage::{self, Candidates, Stored};
 
@@ -108,7 +108,7 @@ impl Check {
         } else {
             for (name, is_removed, why) in unfinished {
                 let what = session.screen.paint(Tint::Bad, if is_removed { "removed" } else { "unfinished" });
-                writeln!(out, "{what} {name}: {why}")?;
+                writeln!(out, "{what} {}: {why}", printable(&name))?;
             }
         }
         out.flush()?;
@@ -162,12 +162,12 @@ impl Check {
     /// Writes what is to be said of an array.
     fn write(&self, out: &mut impl Write, session: &Session, name: &str, report: &Report) -> Result<()> {
         let title = if name.is_empty() { self.storage.display().to_string() } else { name.to_owned() };
-        let title = session.screen.paint(Tint::Heading, &title);
+        let title = session.screen.paint(Tint::Heading, &printable(&title));
         let (Found { stored, num_broken, broken, num_passed }, num_chunks) = match report {
             Ok((found, num_chunks)) => (found, *num_chunks),
             Err(why) => {
                 let bad = session.screen.paint(Tint::Bad, "cannot be opened");
-                return Ok(writeln!(out, "{title}: {bad}: {why}")?);
+                return Ok(writeln!(out, "{title}: {bad}: {}", printable(why))?);
             }
         };
         let number = format!("{num_broken} broken");
@@ -177,7 +177,8 @@ impl Check {
         let bytes = human::bytes(stored.bytes);
         writeln!(out, "{title}: {all}, {bytes}: {whole} whole, {} absent, {number}", stored.absent)?;
         for (_, name, what) in broken {
-            writeln!(out, "  {} {name}: {what}", session.screen.paint(Tint::Bad, "broken"))?;
+            let what = printable(&format!("{name}: {what}"));
+            writeln!(out, "  {} {what}", session.screen.paint(Tint::Bad, "broken"))?;
         }
         if *num_passed > 0 {
             let all = human::count(*num_passed, "chunk");

@@ -1,12 +1,11 @@
 //! `nczchunk concat`: a small file that stands for several files as one.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::failure::{Failure, Result, words};
-use crate::output::Output;
+use crate::output;
 
 /// Joins the arrays of several files along a dimension: writes a small file that stands for all
 ///
@@ -47,8 +46,6 @@ impl Concat {
             return Err(Failure::usage(format_args!("no array has a dimension {}", self.dimension)));
         }
         let text = nczchunk::concat_document(&paths, &self.dimension).map_err(failed)?;
-        let mut out = Output::new(Some(&self.output), false)?;
-        writeln!(out, "{text}")?;
-        out.finish()
+        output::write_text(&self.output, &format!("{text}\n"))
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use nczchunk::ElementType;
 
+use crate::screen;
 use crate::time;
 
 /// What a number is.
@@ -57,6 +58,7 @@ pub fn encode(element: ElementType, number: Number) -> Option<Vec<u8>> {
         ElementType::UInt => u32::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
         ElementType::Int64 | ElementType::Time { .. } => i64::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
         ElementType::UInt64 => u64::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
+        ElementType::Half => half_bits(number.as_f64()).to_ne_bytes().to_vec(),
         ElementType::Float => (number.as_f64() as f32).to_ne_bytes().to_vec(),
         ElementType::Double => number.as_f64().to_ne_bytes().to_vec(),
         _ => return None,
@@ -78,8 +80,7 @@ pub fn push(text: &mut String, element: ElementType, bytes: &[u8]) {
             value => return time::push(text, value, unit, count),
         },
         ElementType::Char | ElementType::Text { .. } => {
-            let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            write!(text, "{}", String::from_utf8_lossy(&bytes[..end]))
+            write!(text, "{}", String::from_utf8_lossy(without_padding(bytes)))
         }
         ElementType::Unicode { .. } => return push_unicode(text, bytes),
         ElementType::Opaque { .. } => {
@@ -94,6 +95,12 @@ pub fn push(text: &mut String, element: ElementType, bytes: &[u8]) {
     };
 }
 
+/// The bytes of a text without the zeros at its end.
+pub fn without_padding(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &bytes[..end]
+}
+
 /// Whether elements are texts, which are quoted where values are separated by commas.
 pub fn is_text(element: ElementType) -> bool {
     matches!(element, ElementType::Char | ElementType::Text { .. } | ElementType::Unicode { .. } | ElementType::String)
@@ -105,13 +112,7 @@ pub fn push_quoted(text: &mut String, value: &str) {
     for character in value.chars() {
         match character {
             '"' | '\\' => text.extend(['\\', character]),
-            '\n' => text.push_str("\\n"),
-            '\t' => text.push_str("\\t"),
-            '\r' => text.push_str("\\r"),
-            other if other.is_control() => {
-                let _ = write!(text, "\\u{:04x}", u32::from(other));
-            }
-            other => text.push(other),
+            other => screen::push_printable(text, other),
         }
     }
     text.push('"');
@@ -143,6 +144,23 @@ fn push_unicode(text: &mut String, bytes: &[u8]) {
 /// The value of a floating-point number of 2 bytes.
 fn half(bits: u16) -> f64 {
     ElementType::Half.to_f64(&bits.to_ne_bytes()).unwrap_or(f64::NAN)
+}
+
+/// The number of 2 bytes that is nearest to a number, and even if two are; infinity beyond the largest one.
+fn half_bits(value: f64) -> u16 {
+    const NAN: u16 = 0x7e00;
+    const INFINITY: u16 = 0x7c00;
+    let sign = u16::from(value.is_sign_negative()) << 15;
+    let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(-14);
+    if value.is_nan() {
+        return NAN;
+    }
+    if exponent > 15 {
+        return sign | INFINITY;
+    }
+    // Numbers of one exponent are multiples of a step. What rounds up to the next exponent carries into it.
+    let steps = (value.abs() * 2f64.powi(10 - exponent)).round_ties_even() as u16;
+    sign | ((((exponent + 14) as u16) << 10) + steps)
 }
 
 /// Adds the number with the fewest digits that is nearer to it than to its neighbours.
@@ -236,6 +254,28 @@ mod tests {
         assert_eq!(encode(ElementType::Short, Number::Float(-9999.0)), Some((-9999i16).to_ne_bytes().to_vec()));
         assert_eq!(encode(ElementType::UByte, Number::Integer(256)), None);
         assert_eq!(encode(ElementType::Int, Number::Float(0.5)), None);
+    }
+
+    #[test]
+    fn numbers_are_encoded_in_2_bytes() {
+        let encoded = |value: f64| {
+            let bytes = encode(ElementType::Half, Number::Float(value)).unwrap();
+            u16::from_ne_bytes(first(&bytes))
+        };
+        for bits in (0..=0xffffu16).filter(|bits| !half(*bits).is_nan()) {
+            assert_eq!(encoded(half(bits)), bits);
+        }
+        // Between two numbers the nearer one is taken, and in the middle the even one.
+        for bits in 0..0x7bffu16 {
+            let (low, high) = (half(bits), half(bits + 1));
+            let step = high - low;
+            let middle = low + step / 2.0;
+            assert_eq!(encoded(middle), bits + bits % 2, "{bits:#x}");
+            assert_eq!((encoded(middle - step / 8.0), encoded(-middle - step / 8.0)), (bits, 0x8000 | (bits + 1)));
+        }
+        assert_eq!((encoded(65_519.0), encoded(65_520.0), encoded(-1e300)), (0x7bff, 0x7c00, 0xfc00));
+        assert!(half(encoded(f64::NAN)).is_nan());
+        assert_eq!(encode(ElementType::Half, Number::Integer(-2)), Some(0xc000u16.to_ne_bytes().to_vec()));
     }
 
     #[test]

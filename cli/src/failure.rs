@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 use nczchunk::{Error, ErrorKind};
 
+use crate::screen::printable;
+
 /// Why the program ends before its work is done.
 #[derive(Debug)]
 pub enum Failure {
@@ -59,7 +61,8 @@ impl Failure {
             Failure::Interrupted => ("interrupted".to_owned(), 130),
         };
         // There is nobody left to tell if this cannot be written.
-        let _ = io::Write::write_all(&mut io::stderr(), format!("nczchunk: {message}\n").as_bytes());
+        let line = format!("nczchunk: {}\n", printable(&message));
+        let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         ExitCode::from(code)
     }
 }

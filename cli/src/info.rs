@@ -12,7 +12,7 @@ use crate::failure::Result;
 use crate::human;
 use crate::json::{self, Json};
 use crate::open_storage::{self, Source};
-use crate::screen::Tint;
+use crate::screen::{Tint, printable};
 use crate::slab::shape;
 use crate::storage::{self, Stored};
 
@@ -43,7 +43,7 @@ impl Info {
         let heading = open_storage::heading(&self.source.storage, &array);
         writeln!(out, "{}", session.screen.paint(Tint::Heading, &heading))?;
         for (what, words) in self.lines(&array)? {
-            writeln!(out, "  {what:<12}{words}")?;
+            writeln!(out, "  {what:<12}{}", printable(&words))?;
         }
         let (all, left_out, error) = (array.attributes(), array.left_out(), array.attributes_error());
         if !all.is_empty() || !left_out.is_empty() || error.is_some() {

@@ -12,7 +12,7 @@ use crate::failure::Result;
 use crate::human;
 use crate::json::{self, Json};
 use crate::open_storage;
-use crate::screen::{Screen, Tint};
+use crate::screen::{Screen, Tint, printable};
 
 /// Lists the groups and arrays of a store or file
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ impl List {
             let nodes = Json::List(nodes.iter().map(node_json).collect());
             return json::print(&Json::Object(vec![("path", Json::text(self.storage.display())), ("nodes", nodes)]));
         }
-        let lines: Vec<Line> = nodes.iter().map(line).collect();
+        let lines: Vec<Line> = nodes.iter().map(|node| line(node).map(|text| printable(&text))).collect();
         let mut widths = [0; 4];
         // Reasons why something cannot be opened are long, and stand alone.
         for (_, line) in nodes.iter().zip(&lines).filter(|(node, _)| node.error().is_none()) {

@@ -7,6 +7,7 @@ use nczchunk::{Array, ChunkState, ErrorKind};
 
 use crate::failure::Result;
 use crate::open_storage::Source;
+use crate::screen::printable;
 use crate::slab::{self, Slab};
 
 /// Prints the object and the byte range of each chunk that a hyperslab touches
@@ -38,6 +39,7 @@ impl Locate {
             };
             // A file that is the storage itself has no name in it.
             let object = if chunk.object.is_empty() { &storage } else { chunk.object };
+            let object = printable(object);
             unwritten = writeln!(out, "{:<width$}  {offset:>10}  {bytes:>10}  {object}", indices.join(","));
             if unwritten.is_ok() { Ok(()) } else { Err(ErrorKind::Callback(1).into()) }
         });

@@ -9,6 +9,8 @@ use crate::element::{self, Number};
 #[derive(Debug)]
 pub struct Missing {
     element: ElementType,
+    /// The type as which elements are read: another one if `_Unsigned` says so.
+    read_as: ElementType,
     values: Vec<Vec<u8>>,
     has_nan: bool,
 }
@@ -16,13 +18,14 @@ pub struct Missing {
 impl Missing {
     /// No elements of an array.
     pub fn none(array: &Array) -> Self {
-        Missing { element: *array.element_type(), values: Vec::new(), has_nan: false }
+        let element = *array.element_type();
+        Missing { element, read_as: element, values: Vec::new(), has_nan: false }
     }
 
-    /// Those of an array.
-    pub fn of(array: &Array) -> Self {
+    /// Those of an array whose elements are read as this type, which has as many bytes as the stored one.
+    pub fn of(array: &Array, read_as: ElementType) -> Self {
         let element = *array.element_type();
-        let mut missing = Missing::none(array);
+        let mut missing = Missing { read_as, ..Missing::none(array) };
         // netCDF has no fill value of its own for bytes.
         let is_told = !(element.size() == 1 && array.format() == "netCDF classic");
         let fill_value = array.fill_value().filter(|value| is_told && value.len() == element.size());
@@ -40,8 +43,10 @@ impl Missing {
     }
 
     fn add_number(&mut self, of: ElementType, bytes: &[u8]) {
-        let number = element::number(of, bytes);
-        if let Some(bytes) = number.and_then(|number| element::encode(self.element, number)) {
+        let Some(number) = element::number(of, bytes) else { return };
+        // An attribute may have the number of the stored type, or that of the values: -1 or 255.
+        let encoded = element::encode(self.element, number).or_else(|| element::encode(self.read_as, number));
+        if let Some(bytes) = encoded {
             self.add(bytes);
         }
     }

@@ -8,6 +8,7 @@ use nczchunk::object::Storage;
 use nczchunk::{Access, Array, Error, Node};
 
 use crate::failure::{Failure, Result, words};
+use crate::screen::printable;
 
 /// The array to be looked at.
 #[derive(Debug, Args)]
@@ -109,5 +110,5 @@ pub fn title(path: &Path, array: &Array) -> String {
 /// The path and the name, for headings.
 pub fn heading(path: &Path, array: &Array) -> String {
     let name = if array.name().is_empty() { String::new() } else { format!(" {}", array.name()) };
-    format!("{}{name}", path.display())
+    printable(&format!("{}{name}", path.display()))
 }

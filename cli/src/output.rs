@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
+use crate::screen::printable;
 
 /// The name of what is being made, beside the path that it gets once it is complete.
 pub fn partial(path: &Path) -> Result<PathBuf> {
@@ -20,7 +21,14 @@ pub fn partial(path: &Path) -> Result<PathBuf> {
 
 /// Says something on the error output that the user has to know about what is written.
 pub fn note(about: &str, note: &str) -> Result<()> {
-    Ok(writeln!(io::stderr(), "nczchunk: note: {about}: {note}")?)
+    Ok(writeln!(io::stderr(), "nczchunk: note: {}: {}", printable(about), printable(note))?)
+}
+
+/// Writes a text to a file, which is replaced once all has been written, or to the standard output if the path is `-`.
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    let mut out = Output::new(Some(path), false)?;
+    out.write_all(text.as_bytes())?;
+    out.finish()
 }
 
 /// The standard output, or a file.

@@ -8,6 +8,7 @@ use nczchunk::object::{Directory, Storage};
 
 use crate::failure::{Failure, Result, words};
 use crate::open_storage;
+use crate::output;
 
 /// Writes references to the chunks of arrays, as kerchunk does: fsspec, Zarr and xarray read them, and nczchunk
 #[derive(Debug, Args)]
@@ -41,8 +42,8 @@ impl References {
         let name = self.name.as_deref().unwrap_or_default();
         let about = |error: Error| Failure::Failed(words(&error.in_object(self.storage.display())));
         if self.output.as_os_str() == "-" {
-            println!("{}", nczchunk::references(&storage, name, &url).map_err(about)?);
-            return Ok(());
+            let text = nczchunk::references(&storage, name, &url).map_err(about)?;
+            return output::write_text(&self.output, &format!("{text}\n"));
         }
         let Some(file) = self.output.file_name().and_then(|name| name.to_str()) else {
             return Err(Failure::failed(format_args!("{}: this is not the name of a file", self.output.display())));

@@ -1,5 +1,6 @@
 //! What the output can show: colours, and how many columns it has.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 
 use clap::ValueEnum;
@@ -46,6 +47,27 @@ pub enum Tint {
     Bad,
 }
 
+/// A name or a message without control characters: those of a name in a file would begin lines and change colours.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    text.chars().for_each(|character| push_printable(&mut shown, character));
+    shown
+}
+
+/// Adds a character, or what C writes for it if it is a control character or one that XML lacks.
+pub fn push_printable(text: &mut String, character: char) {
+    match character {
+        '\n' => text.push_str("\\n"),
+        '\t' => text.push_str("\\t"),
+        '\r' => text.push_str("\\r"),
+        other if other.is_control() || matches!(other, '\u{fffe}' | '\u{ffff}') => {
+            // Writing to a text does not fail.
+            let _ = write!(text, "\\u{:04x}", u32::from(other));
+        }
+        other => text.push(other),
+    }
+}
+
 impl Screen {
     /// The standard output as it is.
     pub fn new(when: When) -> Self {
@@ -79,5 +101,18 @@ impl Screen {
             Tint::Bad => "1;31",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a\n\x1b[31m\u{9b}\0\u{ffff}"), r"a\n\u001b[31m\u009b\u0000\uffff");
+        for text in ["", r"C:\new \n", "Länge µ 長さ \"x\""] {
+            assert_eq!(printable(text), text);
+        }
     }
 }

@@ -51,6 +51,28 @@ def test_reads_are_recorded(tmp_path):
         array[...] = 1
     trace = tmp_path / "trace"
     program = f"import nczchunk; a = nczchunk.open({str(tmp_path / 'a')!r}, 'x'); a[2]; a[::-2, 1]"
+    assert traced(program, trace) == ["x\t1,5\t1,1", "x\t3,1\t-2,1"]
+    assert trace.read_text().startswith(f"{tmp_path / 'a'}\t")
+
+
+def traced(program, trace):
+    """What a program adds to a trace, without the path."""
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "NCZCHUNK_TRACE": str(trace)})
-    expected = [f"{tmp_path / 'a'}\tx\t1,5\t1,1", f"{tmp_path / 'a'}\tx\t3,1\t-2,1"]
-    assert trace.read_text().splitlines() == expected
+    return [line.partition("\t")[2] for line in trace.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("index, due", [
+    ("[[7, 2, 3, 7]]", ["2,20\t1,1", "1,20\t1,1"]),
+    ("oindex[[0, 1, 5], ::4]", ["2,5\t1,4", "1,5\t1,4"]),
+    ("oindex[5, [3, 4]]", ["1,2\t1,1"]),
+    ("oindex[::2, ::-1]", ["100,20\t2,-1"]),
+    ("oindex[::2, [0, 2]]", ["100,1\t2,1"] * 2),
+    ("oindex[list(range(0, 200, 2)), [0, 9]]", ["199,10\t1,1"]),
+    ("vindex[[1, 5], [2, 9]]", ["1,1\t1,1"] * 2),
+    ("vindex[list(range(10, 120)), [3, 9] * 55]", ["110,7\t1,1"]),
+    ("[[]]", [])])
+@pytest.mark.parametrize("dtype", ["i4", str])
+def test_reads_of_lists_and_texts_are_recorded(tmp_path, index, due, dtype):
+    nczchunk.create(tmp_path / "a", shape=(200, 20), dtype=dtype, chunks=(50, 20)).close()
+    program = f"import nczchunk; a = nczchunk.open({str(tmp_path / 'a')!r}); a{'' if index[0] == '[' else '.'}{index}"
+    assert traced(program + "; a[0, :7]", tmp_path / "trace") == [f"\t{one}" for one in (*due, "1,7\t1,1")]

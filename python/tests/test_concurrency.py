@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import nczchunk
-from nczchunk import _c
-from nczchunk.handle import Handle
+from nczchunk import _c, errors, locks
+from nczchunk.handle import Handle, in_thread
 
 SECONDS = float(os.environ.get("NCZCHUNK_TEST_SECONDS", "1.5"))
 
@@ -253,8 +253,121 @@ def test_arrays_caches_and_contexts_are_freed(tmp_path):
     assert len(_c._spare) <= before
 
 
+def append_rows(path, number):
+    """Appends twenty rows of a number, by three at most, so that parts of chunks are written."""
+    array, left = nczchunk.open(path, mode="r+"), 20
+    while left:
+        count = min(left, 1 + left % 3)
+        array.append(np.full((count, 4), number))
+        left -= count
+
+
+def test_handles_that_append_keep_what_others_have_appended(tmp_path):
+    first = nczchunk.create(tmp_path / "a", shape=(0, 4), dtype="i4", chunks=(4, 4))
+    second = nczchunk.open(tmp_path / "a", mode="r+")
+    assert first.append(np.full((3, 4), 1)) == (3, 4)
+    assert second.append(np.full((2, 4), 2)) == (5, 4)
+    assert first.append(np.full((1, 4), 3)) == (6, 4)
+    assert nczchunk.open(tmp_path / "a")[:, 0].tolist() == [1, 1, 1, 2, 2, 3]
+    second.refresh()
+    second.resize((6, 5))
+    with pytest.raises(ValueError, match=r"expected the shape \(6, 5\)"):
+        first.append(np.zeros((1, 4)))
+
+
+@pytest.mark.unix
+def test_threads_and_handles_that_append_at_the_same_time_lose_nothing(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(0, 4), dtype="i4", chunks=(4, 4))
+
+    def use(number):
+        for _ in range(20):
+            array.append(np.full((1, 4), number))
+
+    in_threads(lambda: use(0), lambda: use(1), lambda: append_rows(tmp_path / "a", 2),
+               lambda: append_rows(tmp_path / "a", 3))
+    found = nczchunk.open(tmp_path / "a")[...]
+    assert np.bincount(found[:, 0]).tolist() == [20] * 4 and (found == found[:, :1]).all()
+
+
+def test_threads_append_to_one_array_where_nothing_can_be_locked():
+    fsspec = pytest.importorskip("fsspec")
+    fs = fsspec.filesystem("memory", skip_instance_cache=True)
+    fs.store, fs.pseudo_dirs = {}, [""]
+    array = nczchunk.create(fs, "a", shape=(0,), dtype="i4", chunks=(4,))
+    in_threads(*[lambda number=number: [array.append([number]) for _ in range(10)] for number in range(4)])
+    assert np.bincount(array[...]).tolist() == [10] * 4
+
+
+def test_statuses_of_what_is_raised_differ_whatever_the_counter_returns(monkeypatch):
+    # That of a free-threaded Python may return a number twice.
+    monkeypatch.setattr(errors, "_numbers", iter([7, 7, 7, 8, 9]))
+    raised = [KeyError(number) for number in range(3)]
+    statuses = [errors.remember("it failed", error) for error in raised]
+    assert [errors.error_of(status, "").__cause__ for status in statuses] == raised
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Handlers of signals
+
+
+def test_a_call_is_waited_for_whatever_handlers_raise(timer):
+    """What its callers free is used until it ends."""
+    raised, ended, is_waiting = [], [], threading.Event()
+
+    def handle(*_):
+        if is_waiting.is_set():
+            raised.append(Late(len(raised)))
+            raise raised[-1]
+
+    def work():
+        for number in range(1, 4):
+            os.kill(os.getpid(), signal.SIGALRM)
+            while len(raised) < number and is_waiting.is_set():
+                time.sleep(0.001)
+        ended.append(True)
+
+    timer(handle, 0)
+    is_waiting.set()
+    try:
+        with pytest.raises(Late) as caught:
+            in_thread(work, lambda *_: None)
+        assert ended == [True] and len(raised) == 3 and caught.value is raised[0]
+    finally:
+        is_waiting.clear()
+
+
+def test_handlers_that_raise_again_do_not_end_a_write_before_it_has_ended(timer):
+    fsspec = pytest.importorskip("fsspec.implementations.memory")
+    raised, written, is_writing = [], [], threading.Event()
+
+    def handle(*_):
+        if is_writing.is_set():
+            raised.append(Late(len(raised)))
+            raise raised[-1]
+
+    class Slow(fsspec.MemoryFileSystem):
+        cachable = False
+        store, pseudo_dirs = {}, [""]
+
+        def pipe_file(self, path, value, **kwargs):
+            if "/c/" in path:
+                for number in range(1, 4):
+                    os.kill(os.getpid(), signal.SIGALRM)
+                    while len(raised) < number and is_writing.is_set():
+                        time.sleep(0.001)
+                time.sleep(0.1)
+            super().pipe_file(path, value, **kwargs)
+            written.append(path)
+
+    array = nczchunk.create(Slow(), shape=(4,), dtype="i4")
+    timer(handle, 0)
+    is_writing.set()
+    try:
+        with pytest.raises(Late) as caught:
+            array[...] = 1
+        assert caught.value is raised[0] and len(raised) == 3 and written[-1].endswith("/c/0")
+    finally:
+        is_writing.clear()
 
 
 def test_what_a_handler_raises_ends_a_read(slow, timer):
@@ -449,6 +562,22 @@ def in_child(function, seconds=20):
 
 
 @pytest.mark.unix
+def test_a_child_that_is_forked_does_not_release_its_parent_s_lock(tmp_path):
+    mine = locks.locked(locks.of(tmp_path, ""), True)
+    mine.__enter__()
+    assert in_child(lambda: mine.__exit__(None, None, None) in (None, False))
+
+    def other():
+        with pytest.raises(BlockingIOError), locks.locked(locks.of(tmp_path, ""), True, waits=False):
+            pass
+
+    in_threads(other)
+    mine.__exit__(None, None, None)
+    with locks.locked(locks.of(tmp_path, ""), True, waits=False):
+        pass
+
+
+@pytest.mark.unix
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_children_that_are_forked_while_threads_use_an_array(tmp_path):
     array = nczchunk.create(tmp_path / "a", shape=(512, 512), dtype="i4", chunks=(32, 32), fill_value=7)
@@ -545,6 +674,19 @@ def test_processes_share_an_array(tmp_path, method):
     assert totals == [sum(int(values[(number * 20 + i) % 64].sum()) for i in range(20)) for number in range(6)]
     assert (nczchunk.open(tmp_path / "out")[...] == np.arange(6)[:, None]).all()
     out.close()
+
+
+@pytest.mark.unix
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_processes_that_append_lose_nothing(tmp_path):
+    nczchunk.create(tmp_path / "a", shape=(0, 4), dtype="i4", chunks=(4, 4)).close()
+    workers = [multiprocessing.Process(target=append_rows, args=(tmp_path / "a", number)) for number in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    found = nczchunk.open(tmp_path / "a")[...]
+    assert np.bincount(found[:, 0]).tolist() == [20] * 3 and (found == found[:, :1]).all()
 
 
 def test_a_process_ends_while_threads_read(tmp_path):

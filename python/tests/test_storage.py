@@ -3,9 +3,11 @@
 import asyncio
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -200,6 +202,76 @@ def test_what_is_no_exception_is_raised_itself(tmp_path):
         nczchunk.open(storage, "a")
     names.clear()
     assert (array[...] == 0).all()
+
+
+@pytest.mark.parametrize("kind", ["fsspec memory", "fsspec async", "obstore memory", "zarr memory", "zarr fsspec"])
+def test_the_main_thread_runs_no_callbacks(tmp_path, kind):
+    """What the handler of a signal raises before the first line of one would be lost, and the library would be told
+    anything."""
+    from nczchunk import storage
+
+    storages, entered = storage_of(kind, tmp_path), []
+
+    def look(frame, event, _):
+        if frame.f_code.co_filename == storage.__file__ and frame.f_code.co_name in (
+                "_READ", "_START", "_WAIT", "_CANCEL", "_LIST", "_WRITE", "_REMOVE", "_DESTROY"):
+            entered.append(frame.f_code.co_name)
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        limits = nczchunk.MemoryLimits(chunk_bytes=1 << 20)
+        group = nczchunk.create_group(storages)
+        array = group.create("a", shape=(4, 4), dtype="i4", chunks=(2, 2), shards=(4, 2))
+        array[...] = 1
+        array[0, 0] = 2
+        array.append(np.zeros((1, 4)))
+        array.attrs["a"] = 1
+        group.attrs["b"] = 2
+        nczchunk.create(storages, "texts", shape=(3,), dtype=str)[1:] = "x"
+        array = nczchunk.open(storages, "a", memory_limits=limits)
+        assert array.attrs["a"] == 1 and array.read_cost().requests and array.locate() and array.nchunks_initialized
+        assert array[0, 0] == 2 and array[[0, 1], [1, 1]].tolist() == [1, 1] and array[[1, 0]].shape == (2, 4)
+        assert nczchunk.open(storages, "texts")[:2].tolist() == ["", "x"]
+        assert len(nczchunk.list_nodes(storages)) == 3 and sorted(group) == ["a", "texts"]
+        nczchunk.rechunk(array, storages, "b", chunks=(4, 4))
+        nczchunk.create(storages, "texts", shape=(3,), dtype="i2", overwrite=True)
+        array.close()
+    finally:
+        sys.settrace(before)
+    assert entered == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="without SIGALRM")
+def test_what_a_handler_raises_ends_a_short_read_that_waits_for_a_store():
+    zarr = pytest.importorskip("zarr")
+
+    class Late(Exception):
+        pass
+
+    def handle(*_):
+        raise Late
+
+    class Stuck(zarr.storage.WrapperStore):
+        async def get(self, key, *arguments, **named):
+            if is_stuck and is_stuck[0] in key:
+                os.kill(os.getpid(), signal.SIGALRM)
+                await asyncio.sleep(60)
+            return await self._store.get(key, *arguments, **named)
+
+    is_stuck, store = [], Stuck(zarr.storage.MemoryStore())
+    array = nczchunk.create(store, "a", shape=(4,), dtype="i4", cache=None)
+    array[...] = 3
+    before, begin = signal.signal(signal.SIGALRM, handle), time.monotonic()
+    try:
+        for is_stuck, use in [(["c/0"], lambda: array[0]), (["zarr.json"], lambda: nczchunk.open(store, "a"))]:
+            with pytest.raises(Late):
+                use()
+        assert time.monotonic() - begin < 50
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    is_stuck = []
+    assert array[0] == 3
 
 
 def slow_store(in_flight):

@@ -95,9 +95,28 @@ def test_fill_values_that_are_texts(tmp_path, dtype, text, due):
     array[...] = [np.nan, np.inf, -np.inf]
     with xarray.open_dataset(tmp_path, engine="nczchunk") as found:
         assert np.isnan(found["v"].values).tolist() == [True, *due[1:]]
-    array.attrs["_FillValue"] = "!" + text
-    with pytest.raises(nczchunk.errors.Corrupt, match="variable 'v'.*_FillValue is no value of the type float"):
-        xarray.open_dataset(tmp_path, engine="nczchunk")
+
+
+@pytest.mark.parametrize("dtype, value", [
+    ("f4", "!NaN"), ("f8", ["x"]), ("f4", ["1", "2"]), ("c8", ["1", "2", "3"]), ("S1", "!"), ("S1", ["eA==", "eA=="])])
+def test_a_fill_value_that_is_none_of_its_type_is_left_as_it_is(tmp_path, dtype, value):
+    array = nczchunk.create(tmp_path, "v", shape=(2,), dtype=dtype, dims=["x"], attrs={"_FillValue": value})
+    array[...] = ["a", "b"] if dtype == "S1" else [1, 2]
+    nczchunk.create(tmp_path, "w", shape=(2,), dtype="f4", dims=["x"], attrs={"_FillValue": 3.0})[...] = [3, 4]
+    with pytest.warns(xarray.SerializationWarning, match="variable 'v': the attribute _FillValue is no value of"):
+        found = xarray.open_dataset(tmp_path, engine="nczchunk", mask_and_scale=False)
+    assert found["v"].attrs["_FillValue"] == value and np.array_equal(found["v"].values, array[...])
+    with pytest.warns(xarray.SerializationWarning, match="variable 'v'"):
+        found = xarray.open_dataset(tmp_path, engine="nczchunk")
+    assert not found["v"].isnull().any() and np.isnan(found["w"].values).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("dtype, values, value", [("S2", [b"x", b"y"], ["eA=="]), ("f8", [1.5, 2], ["1.5"]),
+                                                  ("c16", [1.5, 2], ["1.5"])])
+def test_the_only_item_of_a_list_is_the_fill_value(tmp_path, dtype, values, value):
+    nczchunk.create(tmp_path, "v", shape=(2,), dtype=dtype, dims=["x"], attrs={"_FillValue": value})[...] = values
+    with xarray.open_dataset(tmp_path, engine="nczchunk") as found:
+        assert found["v"].isnull().values.tolist() == [True, False]
 
 
 def test_a_variable_that_cannot_be_opened_is_named(tmp_path):

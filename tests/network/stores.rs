@@ -157,6 +157,22 @@ fn large_objects_are_written_in_parts() {
     }
 }
 
+/// While an object is sent the server says nothing: a slow connection is not taken for one that is lost.
+#[test]
+fn an_object_that_takes_long_to_send_is_sent_once() {
+    let _alone = alone();
+    // A server may be silent for a quarter of it.
+    let _seconds = Seconds::new("4");
+    for scheme in SCHEMES {
+        let server = Server::new();
+        let _variables = Variables::of(scheme, &server);
+        let storage = create_storage(format!("{scheme}://ocean/slow").as_ref()).unwrap();
+        server.set_latency(Duration::from_millis(1500));
+        storage.write("x", &[7; 1 << 20]).unwrap();
+        assert_eq!(server.log().len(), 1, "{scheme}");
+    }
+}
+
 /// Credentials that the server does not take any more are renewed, if the environment says where there are others.
 #[test]
 fn credentials_that_expire_are_renewed() {

@@ -53,6 +53,10 @@ impl New {
             }
             Format::V3 => zarr::v3_of_value(&value(&array)?, own)?,
         };
+        if !zarr::is_same_fill_value(&again, &metadata) {
+            let reason = "a fill value that the format cannot hold: the metadata would be read as another one";
+            return Err(ErrorKind::Unsupported(reason).into());
+        }
         let groups = documents::missing_groups(storage, name, format)?;
         if description.is_for_netcdf() {
             check_group(storage, name, &metadata, &groups)?;

@@ -129,7 +129,8 @@ impl<'a> Description<'a> {
     }
 
     /// The fill value, which reads return where nothing was written: the bytes of an element in native byte order, or
-    /// of a variable-length string. The default is zeros, or an empty string.
+    /// of a variable-length string. The default is zeros, or an empty string. In [NCZarr](ArrayFormat::NcZarr) an
+    /// attribute `_FillValue` of numbers is the fill value, whatever is given here.
     pub fn with_fill_value(self, fill_value: &'a [u8]) -> Self {
         Description { fill_value: Some(fill_value), ..self }
     }
@@ -439,6 +440,10 @@ fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
     }
     if element.word_size() > 1 && metadata.endian.is_foreign() != cfg!(target_endian = "big") {
         return unsupported("big-endian words");
+    }
+    // The attribute is the fill value.
+    if let Some(told) = zarr::told_fill_value(&metadata.attributes, element)? {
+        metadata.fill_value = Some(told);
     }
     // The fill value is an element.
     let size = metadata.fill_value.as_ref().map_or(0, Vec::len);

@@ -681,7 +681,7 @@ mod tests {
     /// Along another dimension than the first, the chunks of each file may have rows of a length of their own.
     #[test]
     fn columns_of_any_width_are_joined() {
-        let (mut storages, mut expected, mut first) = (Vec::new(), vec![Vec::new(); 9], 0);
+        let (mut storages, mut expected, mut first) = (Vec::new(), vec![Vec::<i32>::new(); 9], 0);
         for width in [6_usize, 3, 11] {
             let shape = [9, width];
             let description = Description::new(&shape, ElementType::Int).with_dimension_names(&["y", "time"]);

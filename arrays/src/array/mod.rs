@@ -48,7 +48,7 @@ use crate::cache::Cache;
 use crate::dataset::{Attribute, Attributes, Opened};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::grid::Access;
+use crate::grid::{Access, Dimension};
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
 use crate::object::{Memory, Storage, check_name};
@@ -314,7 +314,8 @@ impl Array {
         }
         if is_zarr {
             description = description.with_codecs(&codecs).with_chunk_shape(chunk_shape);
-            if shard_shape != chunk_shape {
+            // Strings are not written to shards.
+            if shard_shape != chunk_shape && element != ElementType::String {
                 description = description.with_shard_shape(shard_shape);
             }
         }
@@ -421,8 +422,7 @@ impl Array {
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
         // Another may have given it another shape meanwhile: what is cut off is what is stored now.
-        let now = self.reopened()?;
-        let old = now.variable();
+        let Opened { variable: old, store: now, .. } = self.reopened()?.opened;
         let Array { opened, stored: Stored::Zarr(metadata), storage, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
@@ -442,16 +442,14 @@ impl Array {
             variable.set_dimlen(d, len).map_err(|error| error.in_dimension(d))?;
         }
         let new_shape = alloc::copied(shape)?;
-        if shrinks {
-            // What the store remembers of shards and chunks that are removed is dropped with it.
-            let (_, mut store) = zarr::build(metadata, storage, &documents::below(name, "")?)?;
-            store.set_cache(self.cache.as_ref());
-            store.set_verify(self.verify);
-            let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
-            let cut = resize::cut(old, &opened.store, &chunks, shape);
-            opened.store = store;
-            cut?;
+        let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
+        let cut = if shrinks { resize::cut(&old, &opened.store, &chunks, shape) } else { Ok(()) };
+        let [stored, known] = [&old, &opened.variable].map(|variable| variable.dimensions().iter().map(Dimension::len));
+        if shrinks || stored.ne(known) {
+            // What the store remembers of shards and chunks that are removed, now or by another, is dropped with it.
+            opened.store = now;
         }
+        cut?;
         documents::change(storage, name, array_document(metadata.format), documents::V2_ARRAY, |array| {
             array.set("shape", Value::numbers(shape)?)
         })?;
@@ -464,6 +462,9 @@ impl Array {
     ///
     /// Consolidated metadata of the groups above are removed: see [`create`](Self::create).
     ///
+    /// `_FillValue` of an array of NCZarr is its fill value, which cannot be changed, neither by this nor by the calls
+    /// below.
+    ///
     /// ```no_run
     /// # let mut array = nczchunk::Array::open("sst.zarr", "", nczchunk::Access::Write)?;
     /// array.set_attribute("units", "K")?;
@@ -472,8 +473,9 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `OpenedToRead`; `Argument` for a name that attributes cannot have; `NotFound` if the array is gone; `Metadata`
-    /// if the metadata have become malformed meanwhile; `OutOfMemory`, and those of the storage.
+    /// `OpenedToRead`; `Argument` for a name that attributes cannot have, and for another fill value; `NotFound` if the
+    /// array is gone; `Metadata` if the metadata have become malformed meanwhile; `OutOfMemory`, and those of the
+    /// storage.
     pub fn set_attribute<'v>(&mut self, name: &str, value: impl Into<AttributeValue<'v>>) -> Result<()> {
         self.change_attribute(name, Some(value.into()), |_| Ok(()))
     }
@@ -537,6 +539,9 @@ impl Array {
             let attributes = documents::attributes_mut(document, format)?;
             change(attributes)?;
             let copy = attributes.copied()?;
+            if metadata.is_nczarr {
+                check_fill_value(storage, name, metadata, &copy)?;
+            }
             let attributes = zarr::attributes(&copy, Some(element))?;
             changed = Some((make(&attributes)?, attributes, copy));
             Ok(())
@@ -845,6 +850,21 @@ impl Array {
     pub fn set_verify(&mut self, verify: bool) {
         self.opened.store.set_verify(verify);
         self.verify = verify;
+    }
+}
+
+/// Refuses attributes with which an array of NCZarr would have another fill value: chunks that are absent, and what was
+/// cut off, would read as something else.
+fn check_fill_value(storage: &Storage, name: &str, metadata: &Metadata, attributes: &Value) -> Result<()> {
+    let missing = || Error::from(ErrorKind::NotFound("array")).in_object(name);
+    let array = zarr::document(storage, name, documents::V2_ARRAY)?.ok_or_else(missing)?;
+    let changed = zarr::v2_of_values(&array, Some(attributes), storage.codecs())?;
+    match zarr::is_same_fill_value(&changed, metadata) {
+        true => Ok(()),
+        false => {
+            let reason = "_FillValue is the fill value of an array of NCZarr, which cannot be changed";
+            Err(ErrorKind::Argument(reason).into())
+        }
     }
 }
 

@@ -322,6 +322,74 @@ fn an_array_with_broken_attributes_is_opened_and_they_are_told() {
     }
 }
 
+/// Zarr has a fill value beside the attribute, netCDF has one fill value.
+#[test]
+fn the_fill_value_of_nczarr_is_its_attribute_and_stays_what_it_is() {
+    let storage = storage();
+    let description = Description::new(&[4], ElementType::Float)
+        .with_chunk_shape(&[2])
+        .with_dimension_names(&["x"])
+        .with_format(ArrayFormat::NcZarr)
+        .with_codecs(&[]);
+    let nan = description.with_attributes_json(r#"{"_FillValue":"NaN"}"#);
+    let array = Array::create_in(&storage, "nan", &nan).unwrap();
+    assert!(array.read::<f32>(&Hyperslab::all()).unwrap().iter().all(|value| value.is_nan()));
+    // Those who do not know the attribute read the same.
+    let text = String::from_utf8(read_whole(&*storage, "nan/.zarray", 10_000).unwrap().unwrap()).unwrap();
+    assert!(text.replace(' ', "").contains(r#""fill_value":"NaN""#), "{text}");
+
+    let minus = (-1f32).to_ne_bytes();
+    let mut array = Array::create_in(&storage, "minus", &description.with_fill_value(&minus)).unwrap();
+    array.write(&Hyperslab::new(&[0], &[1]), &[5f32]).unwrap();
+    array.set_attribute("_FillValue", &-1f32).unwrap();
+    array.set_attribute("units", "K").unwrap();
+    for refused in [array.set_attribute("_FillValue", &7f32), array.set_attributes_json(r#"{"_FillValue":7}"#)] {
+        assert!(matches!(refused.unwrap_err().kind(), ErrorKind::Argument(_)));
+    }
+    // What the array's own document says is the same.
+    array.remove_attribute("_FillValue").unwrap();
+    array.refresh().unwrap();
+    assert_eq!(array.read::<f32>(&Hyperslab::all()).unwrap(), [5.0, -1.0, -1.0, -1.0]);
+}
+
+/// A fill value comes back as what it was, or the array is not created.
+#[test]
+fn fill_values_that_a_format_cannot_hold_are_refused() {
+    let create = |element, format, fill_value: &[u8]| {
+        let description = Description::new(&[4], element).with_format(format).with_fill_value(fill_value);
+        Array::create_in(&storage(), "v", &description).map(|array| array.fill_value().unwrap().to_vec())
+    };
+    for (element, fill_value) in [
+        (ElementType::Char, &[0xff][..]),
+        (ElementType::Double, &9.969_21e36f64.to_ne_bytes()),
+        (ElementType::Unicode { len: 2 }, &[0u32.to_ne_bytes(), 97u32.to_ne_bytes()].concat()),
+    ] {
+        let error = create(element, ArrayFormat::ZarrV2, fill_value).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{element}: {error}");
+    }
+    // Any NaN is one.
+    let nan = f64::from_bits(0x7ff8_0000_0000_0007).to_ne_bytes();
+    assert!(
+        f64::from_ne_bytes(create(ElementType::Double, ArrayFormat::ZarrV2, &nan).unwrap().try_into().unwrap())
+            .is_nan()
+    );
+    assert_eq!(create(ElementType::Double, ArrayFormat::ZarrV3, &nan).unwrap(), nan);
+}
+
+/// Another handle has cut something off, which is in the cache of this one.
+#[test]
+fn what_another_has_cut_off_is_fill_value_when_the_array_grows() {
+    let storage = storage();
+    let description = Description::new(&[4], ElementType::Short).with_chunk_shape(&[4]).with_codecs(&[("gzip", "")]);
+    let mut array = Array::create_in(&storage, "v", &description).unwrap();
+    array.set_cache(Some(&Cache::new(1 << 20).unwrap()));
+    array.write(&Hyperslab::all(), &[1i16, 2, 3, 4]).unwrap();
+    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
+    Array::open_in(&storage, "v", Access::Write).unwrap().resize(&[2]).unwrap();
+    array.resize(&[5]).unwrap();
+    assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 0, 0, 0]);
+}
+
 #[test]
 fn what_is_cut_off_is_fill_value_ever_after() {
     each(|description| {

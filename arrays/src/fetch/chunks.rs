@@ -393,13 +393,21 @@ impl<L: Locate + 'static> ChunkReader for ObjectChunks<L> {
                 let name = self.locate.name(&location.object)?;
                 Ok(whole(self.storage.read(&name, ByteRange::At(offset as u64), buffer)?, offset))
             }
-            Part::Span { begin, .. } => {
+            Part::Span { begin, end } => {
                 let at = begin.checked_add(offset as u64).ok_or(ErrorKind::Internal)?;
-                if !self.storage.read_part(&self.locate.name(&location.object)?, at, buffer)? {
+                let len = buffer.capacity();
+                let mut part = buffer.rest_up_to(usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX));
+                if !self.storage.read_part(&self.locate.name(&location.object)?, at, &mut part)? {
                     return self.locate.missing(&location.object);
                 }
-                let (filled, due) = (buffer.filled().len(), buffer.capacity());
-                if filled == due { Ok(Filled::Stored(filled)) } else { Err(self.locate.too_short(&location.object)) }
+                let (filled, due) = (part.filled().len(), part.capacity());
+                if filled != due {
+                    return Err(self.locate.too_short(&location.object));
+                }
+                // SAFETY: so many bytes of the buffer's beginning have been filled.
+                unsafe { buffer.set_filled(filled) };
+                buffer.skip(len - filled);
+                Ok(Filled::Stored(len))
             }
             Part::Indexed { .. } => self.read_indexed(&location, offset, buffer),
         }

@@ -5,7 +5,8 @@ use std::mem::ManuallyDrop;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use super::byte_range::ByteRange;
-use super::names::{self, Listed};
+use super::names::Listed;
+use super::sorted_names::SortedNames;
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -16,8 +17,7 @@ use crate::shared::Shared;
 /// The objects, and how often one was written.
 #[derive(Default)]
 struct List {
-    /// By name, ascending.
-    objects: Vec<(String, Stored)>,
+    objects: SortedNames<Stored>,
     num_writes: u64,
 }
 
@@ -66,18 +66,6 @@ impl Drop for Memory {
     }
 }
 
-/// Where a name is, or where it would be.
-fn find(objects: &[(String, Stored)], name: &str) -> std::result::Result<usize, usize> {
-    objects.binary_search_by(|(other, _)| other.as_str().cmp(name))
-}
-
-impl List {
-    fn get(&self, name: &str) -> Option<&Stored> {
-        let at = find(&self.objects, name).ok()?;
-        self.objects.get(at).map(|(_, stored)| stored)
-    }
-}
-
 impl ObjectStore for Memory {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         Ok(self.read_version(name, begin, buffer)?.map(|(len, _)| len))
@@ -86,7 +74,7 @@ impl ObjectStore for Memory {
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let list = self.shared();
-        let Some(stored) = list.get(name) else { return Ok(None) };
+        let Some(stored) = list.objects.get(name) else { return Ok(None) };
         // Both are at most the length of a list.
         let offset = begin.offset(stored.bytes.len() as u64) as usize;
         let rest = stored.bytes.get(offset..).unwrap_or_default();
@@ -101,17 +89,17 @@ impl ObjectStore for Memory {
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let list = self.shared();
-        Ok(list.get(name).map_or(Opening::Absent, |stored| Opening::memory(stored.bytes.clone(), stored.state())))
+        Ok(list
+            .objects
+            .get(name)
+            .map_or(Opening::Absent, |stored| Opening::memory(stored.bytes.clone(), stored.state())))
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         // `one` may use the storage, so the lock is not held meanwhile.
         let mut listed = Listed::NOTHING;
-        {
-            let objects = &self.shared().objects;
-            names::list(objects.len(), |i| &objects[i].0, prefix, &mut |name, entry| listed.push(name, entry))?;
-        }
+        self.shared().objects.list(prefix, &mut |name, entry| listed.push(name, entry))?;
         listed.tell(one)
     }
 
@@ -119,31 +107,21 @@ impl ObjectStore for Memory {
         check_name(name).map_err(|error| error.in_object(name))?;
         let failed = |failed| Error::from(failed).in_object(name);
         let bytes = alloc::copied(bytes).and_then(Shared::new).map_err(failed)?;
-        let mut new = (alloc::text(name).map_err(failed)?, Stored { bytes, write: 0 });
-        {
+        let name_kept = alloc::text(name).map_err(failed)?;
+        let old = {
             let List { objects, num_writes } = &mut *self.exclusive();
             // Not even a failed write has a number that another one has.
             *num_writes += 1;
-            new.1.write = *num_writes;
-            match find(objects, name) {
-                Ok(at) => std::mem::swap(&mut objects[at], &mut new),
-                Err(at) => {
-                    objects.try_reserve(1).map_err(|_| failed(alloc::Failed))?;
-                    objects.insert(at, new);
-                    return Ok(());
-                }
-            }
-        }
+            objects.insert(name_kept, Stored { bytes, write: *num_writes }).map_err(failed)?
+        };
         // What there was is freed after others can go on.
-        drop(new);
+        drop(old);
         Ok(())
     }
 
     fn remove(&self, name: &str) -> Result<()> {
         check_name(name).map_err(|error| error.in_object(name))?;
-        let mut list = self.exclusive();
-        let removed = find(&list.objects, name).ok().map(|at| list.objects.remove(at));
-        drop(list);
+        let removed = self.exclusive().objects.remove(name);
         drop(removed);
         Ok(())
     }

@@ -62,6 +62,7 @@ mod references;
 mod reopened_file;
 mod requests_in_flight;
 mod retry_eintr;
+mod sorted_names;
 mod storage;
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 mod syscalls;

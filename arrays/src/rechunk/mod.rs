@@ -187,10 +187,11 @@ pub fn rechunk_in(
     let name = name.trim_matches('/');
     let new = Array::unwritten(storage, name, description)?;
     let version = source.version();
-    let source = side_of(source, options)?;
-    check(&source, &new.array)?;
+    let side = side_of(source, options)?;
+    check(source, &side, &new.array)?;
     let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
-    let of = of(&source, &new);
+    let of = of(source, &side, &new);
+    let source = side;
     let mut place = Place::new(storage, name, options)?;
     let record = match place.journal {
         Some(storage) => Record::read(storage, &place.journal_name)?,
@@ -251,11 +252,11 @@ pub fn rechunk_plan(
     let nowhere = Storage::new(Memory::new())?;
     // Arrays for netCDF-C are in a group, and have a name there.
     let new = Array::unwritten(&nowhere, "array", description)?;
-    let source = side_of(source, options)?;
-    check(&source, &new.array)?;
+    let side = side_of(source, options)?;
+    check(source, &side, &new.array)?;
     let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
     let place = Place::new(&nowhere, "array", options)?;
-    Ok(Decision::new(&source, &target, &place, options)?.plan)
+    Ok(Decision::new(&side, &target, &place, options)?.plan)
 }
 
 /// The source as a side of a pass.
@@ -285,25 +286,25 @@ fn side_of<'a>(source: &'a Array, options: &RechunkOptions<'_>) -> Result<Side<'
 }
 
 /// Refuses a new array that cannot hold what is selected.
-fn check(source: &Side<'_>, new: &Array) -> Result<()> {
-    let variable = new.variable();
-    let shape: Vec<usize> = variable.dimensions().iter().map(crate::grid::Dimension::len).collect();
-    if shape != source.shape() {
+fn check(source: &Array, side: &Side<'_>, new: &Array) -> Result<()> {
+    let shape: Vec<usize> = new.variable().dimensions().iter().map(crate::grid::Dimension::len).collect();
+    if shape != side.shape() {
         return Err(ErrorKind::Argument("the new array must have the shape of what is selected of the source").into());
     }
-    let words = |variable: &crate::variable::Variable| (variable.element_size(), variable.word_size());
-    if words(variable) != words(source.variable) || *new.element_type() == ElementType::String {
+    // Zarr v3 has no characters.
+    let alike = |element| if element == ElementType::Char { ElementType::Text { len: 1 } } else { element };
+    if alike(*new.element_type()) != alike(*source.element_type()) {
         return Err(ErrorKind::Argument("the new array must have elements of the source's type").into());
     }
     Ok(())
 }
 
 /// What a call rechunks, and to what: another call with the same can continue it.
-fn of(source: &Side<'_>, new: &Unwritten) -> String {
-    let dimensions = source.variable.dimensions();
+fn of(source: &Array, Side { start, stride, .. }: &Side<'_>, new: &Unwritten) -> String {
+    let dimensions = source.variable().dimensions();
     let lens: Vec<(usize, usize)> = dimensions.iter().map(|d| (d.len(), d.chunklen())).collect();
-    let (start, stride, size) = (&source.start, &source.stride, source.variable.element_size());
-    format!("{lens:?} of {size} bytes from {start:?} by {stride:?} to {}", new.document())
+    let (name, size) = (source.name(), source.variable().element_size());
+    format!("{name:?}, {lens:?} of {size} bytes from {start:?} by {stride:?} to {}", new.document())
 }
 
 fn shown(name: &str) -> &str {

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 use crate::array::ArrayFormat;
 use crate::chunk_list::ChunkRun;
+use crate::object::delayed::DelayedStorage;
 use crate::transfer::Progress;
 
 fn memory() -> Storage {
@@ -187,7 +188,17 @@ fn a_call_that_was_ended_is_continued_and_does_nothing_twice() {
 #[test]
 #[cfg_attr(miri, ignore = "it takes too long")]
 fn another_source_of_the_same_shape_is_refused() {
-    let (storage, to) = (memory(), memory());
+    for has_versions in [true, false] {
+        continued_from_another(has_versions);
+    }
+}
+
+/// Without versions two arrays of a storage are told apart by their names.
+fn continued_from_another(has_versions: bool) {
+    let to = memory();
+    let mut objects = DelayedStorage::new();
+    (objects.has_versions, objects.has_latency) = (has_versions, false);
+    let storage = Storage::new(objects).unwrap();
     let (one, expected) = maps(&storage);
     let same = |name: &str| {
         let of_one = one.describe(|same| Array::create_in(&storage, name, &same)).unwrap();
@@ -205,6 +216,19 @@ fn another_source_of_the_same_shape_is_refused() {
     let error = go(&other, &options).err().unwrap();
     assert!(error.to_string().contains("an unfinished rechunking from or to another array"), "{error}");
     assert!(go(&one, &options).unwrap().boxes_resumed > 0);
+}
+
+/// Elements are copied, and not converted.
+#[test]
+fn elements_of_another_type_of_the_same_size_are_refused() {
+    let to = memory();
+    let array = Array::create_in(&to, "a", &Description::new(&[4], ElementType::Float)).unwrap();
+    for element in [ElementType::Int, ElementType::UInt, ElementType::Text { len: 4 }] {
+        let description = Description::new(&[4], element);
+        let error = rechunk_in(&array, &to, "b", &description, &RechunkOptions::default()).err().unwrap();
+        assert!(error.to_string().contains("elements of the source's type"), "{error}");
+    }
+    assert_eq!(objects(&to, "b"), [""; 0]);
 }
 
 /// A directory that is removed at the end.

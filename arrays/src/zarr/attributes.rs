@@ -71,7 +71,7 @@ pub(crate) fn readable(read: Result<Option<Value>>, document: &str) -> Result<(O
 ///
 /// # Errors
 /// `OutOfMemory`.
-pub(super) fn told_fill_value(attributes: &Value, element: ElementType) -> Result<Option<Vec<u8>>> {
+pub(crate) fn told_fill_value(attributes: &Value, element: ElementType) -> Result<Option<Vec<u8>>> {
     let value = attributes.get(FILL_VALUE).filter(|_| has_numbers(element));
     value.map_or(Ok(None), |value| fill_value(value, element))
 }
@@ -99,8 +99,9 @@ pub(super) fn attribute(attributes: &Value, element: Option<ElementType>, name: 
 }
 
 /// An attribute of an array with such elements or of a group, and the type that is written of it. The `_FillValue` of
-/// an array is an element, if it can be one and netCDF has the type.
+/// an array is an element, if it can be one and netCDF has the type or a wider one.
 fn typed((name, value): (&str, &Value), written: Option<&Value>, element: Option<ElementType>) -> Result<Typed> {
+    let element = if element == Some(ElementType::Half) { Some(ElementType::Float) } else { element };
     if let Some(element) = element.filter(|element| name == FILL_VALUE && has_numbers(*element)) {
         if let Some(bytes) = fill_value(value, element)? {
             return Ok(Typed { element, values: Values::Bytes(bytes) });
@@ -351,7 +352,9 @@ mod tests {
             assert_eq!((found.element, found.values), chars("x"));
         }
         let attributes = json::read(br#"{"_FillValue":7}"#).unwrap();
-        for element in [ElementType::Half, ElementType::Bool, ElementType::Complex { bytes: 8 }] {
+        let found = attribute(&attributes, Some(ElementType::Half), "_FillValue").unwrap().unwrap();
+        assert_eq!((found.element, found.values), (ElementType::Float, bytes(&[7f32.to_ne_bytes()])));
+        for element in [ElementType::Bool, ElementType::Complex { bytes: 8 }] {
             let found = attribute(&attributes, Some(element), "_FillValue").unwrap().unwrap();
             assert_eq!(found.element, ElementType::Int);
         }
@@ -375,6 +378,8 @@ mod tests {
         assert_eq!(of(">i2", "-1"), short);
         let nan = Typed { element: ElementType::Float, values: bytes(&[f32::NAN.to_ne_bytes()]) };
         assert_eq!(of("<f4", "\"AAAAAAAA+H8=\""), nan);
+        // A number of 2 bytes is one of 4, which netCDF has.
+        assert_eq!(of("<f2", "\"AAAAAAAA+H8=\""), nan);
         // What the type does not have stays as it is, and so does what netCDF does not have.
         for (dtype, fill) in [("<i2", "70000"), ("<M8[s]", "5"), ("|S2", "5")] {
             assert_eq!(of(dtype, fill).element, ElementType::Int, "{dtype}");

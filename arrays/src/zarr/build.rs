@@ -97,7 +97,7 @@ fn texts(
     codecs: Codecs<'_>,
 ) -> Result<(Variable, ChunkStore<'static>)> {
     let limit = storage.memory_limits().string_chunk();
-    let (cells, mut bytes, unwritable) = match &metadata.shards {
+    let (chunk_shape, mut bytes, unwritable) = match &metadata.shards {
         None => (cells, codecs.add_to(store(storage, names)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
             let kind = ErrorKind::Unsupported("codecs after sharding_indexed");
@@ -110,8 +110,11 @@ fn texts(
             (shards.inner.as_slice(), codecs.add_to(store, &shards.codecs)?, unwritable)
         }
     };
-    let mut variable = Variable::new(shape, cells, strings::ELEMENT)?;
+    let mut variable = Variable::new(shape, chunk_shape, strings::ELEMENT)?;
     set_chunk_runs(metadata, &mut variable)?;
+    if metadata.shards.is_some() {
+        variable.set_write_grid(Some(cells))?;
+    }
     let fill_value = metadata.fill_value.as_deref().map(alloc::copied).transpose()?;
     variable.set_texts(strings::copier(), TextElement::new(fill_value)?)?;
     variable.set_chunk_order(metadata.order.as_deref())?;
@@ -330,9 +333,29 @@ mod tests {
         let array = open("", Access::Write).unwrap();
         assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), ["none", "none", "a", "bc", "none", "none"]);
         let error = array.write_strings(&Hyperslab::all(), &["x"; 6]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported("writing variable-length strings to shards"));
+        let error_of_writing = ErrorKind::Unsupported("writing variable-length strings to shards");
+        assert_eq!(error.kind(), error_of_writing);
         let error = open(r#","crc32c""#, Access::Read).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Unsupported("codecs after sharding_indexed"));
+
+        // What is stored are the shards.
+        assert_eq!([0, 1, 2].map(|chunk| array.chunk_object(&[chunk]).unwrap().unwrap()), ["c/0", "c/0", "c/1"]);
+        let text = sharded("string", "\"none\"", "\"vlen-utf8\"", "");
+        let storage =
+            storage_of(&[("zarr.json", text.as_bytes()), ("c/0", &shard(&encoded)), ("c/1", &shard(&encoded))]);
+        let mut array = Array::open_in(&storage, "", Access::Write).unwrap();
+        let mut found = Vec::new();
+        array.each_stored_object(&mut |indices| Ok(found.push(indices[0]))).unwrap();
+        found.sort_unstable();
+        assert_eq!(found, [0, 1]);
+        assert_eq!(array.resize(&[3]).unwrap_err().kind(), error_of_writing);
+        array.resize(&[4]).unwrap();
+        array.resize(&[8]).unwrap();
+        let expected = ["none", "none", "a", "bc", "none", "none", "none", "none"];
+        assert_eq!(array.read_strings(&Hyperslab::all()).unwrap(), expected);
+        // A copy has no shards.
+        let copy = array.describe(|same| Array::create_in(&storage_of(&[]), "copy", &same)).unwrap();
+        copy.write_strings(&Hyperslab::all(), &["x"; 8]).unwrap();
     }
 
     #[test]

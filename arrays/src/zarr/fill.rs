@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 
 use super::base64;
 use super::format::Format;
+use super::metadata::Metadata;
 use crate::alloc;
-use crate::element::{ElementType, Kind, native_word};
+use crate::element::{ElementType, Kind, native, native_word};
 use crate::error::{Error, ErrorKind, Result};
 use crate::float_format::FloatFormat;
 use crate::json::{At, Value};
@@ -76,6 +77,25 @@ pub(super) fn read(at: At<'_>, element: ElementType, dialect: Dialect) -> Result
         }
     }
     Ok(Some(bytes))
+}
+
+/// Whether two arrays of the same elements have the same fill value: NaNs are alike, whatever their bits are.
+pub(crate) fn is_same_fill_value(one: &Metadata, other: &Metadata) -> bool {
+    let element = one.element;
+    let is_nan = |word: &[u8]| match element.kind() {
+        Kind::Float(format) | Kind::Complex(format) => native(word).is_some_and(|bits| format.to_f64(bits).is_nan()),
+        _ => false,
+    };
+    match (&one.fill_value, &other.fill_value) {
+        (Some(one), Some(other)) if element != ElementType::String => {
+            let word = element.word_size().max(1);
+            let are_alike = |(one, other): (&[u8], &[u8])| one == other || is_nan(one) && is_nan(other);
+            one.len() == other.len() && one.chunks(word).zip(other.chunks(word)).all(are_alike)
+        }
+        // A string may have a NUL behind it or not.
+        (Some(one), Some(other)) => one.strip_suffix(&[0]).unwrap_or(one) == other.strip_suffix(&[0]).unwrap_or(other),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 /// Bytes that are added to others.

@@ -58,11 +58,11 @@ mod vectors;
 
 #[cfg(feature = "cfdb")]
 pub(crate) use attributes::readable;
-pub(crate) use attributes::{FILL_VALUE, attributes, check_attributes};
+pub(crate) use attributes::{FILL_VALUE, attributes, check_attributes, told_fill_value};
 pub(crate) use base64::{decode as base64, encode as base64_of};
-pub(crate) use build::build;
 pub use codecs::has_codec;
 pub(crate) use codecs::{CodecSpec, Shards, codec_named};
+pub(crate) use fill::is_same_fill_value;
 pub(crate) use format::{DOCUMENTS, Format};
 pub(crate) use group::{Node, consolidated_v2_of_value, group_v2_of_values, node_v3_of_value};
 #[cfg(test)]

@@ -293,6 +293,8 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
     let mut elements = Elements { element: data_type.element, endian: Endian::Native };
     let mut chain = Chain { order: row_major(chunk.len())?, endian: Endian::Native, codecs: Vec::new(), shards: None };
     let (mut has_bytes, mut is_reshaped) = (false, false);
+    // So many of the codecs are known to do the same before a transposition and after it.
+    let mut num_commuting = 0;
     for codec in list.items()? {
         let (name, configuration) = extension(&codec)?;
         let known = match own.find(name) {
@@ -343,9 +345,10 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
                 blocks(&configured, chunk, of, (written()?, &mut chain))?;
             }
             ("transpose", _) => {
-                for before in &chain.codecs {
+                for before in chain.codecs.get(num_commuting..).unwrap_or_default() {
                     before.check_commutes(&codec)?;
                 }
+                num_commuting = chain.codecs.len();
                 transpose(&mut chain.order, &configured(&codec, configuration)?.require("order")?)?;
             }
             ("bytes" | "endian", before) => {

@@ -1,5 +1,5 @@
 //! Stored elements as the values that CF's attributes say they stand for: `scale_factor` and `add_offset`, `_FillValue`
-//! and `missing_value`, `units` and `calendar` of times.
+//! and `missing_value`, `_Unsigned`, `units` and `calendar` of times.
 //!
 //! ```text
 //!   times.rs       units such as `days since 1990-01-01`
@@ -19,6 +19,7 @@ use times::Times;
 /// How elements become values.
 #[derive(Debug)]
 pub struct Decoding {
+    /// The type as which elements are read.
     element: ElementType,
     missing: Missing,
     packing: Option<Packing>,
@@ -38,7 +39,7 @@ struct Packing {
 impl Decoding {
     /// What the attributes of an array say.
     pub fn of(array: &Array) -> Self {
-        let element = *array.element_type();
+        let element = value_type(array);
         let text = |name| attribute::text(array.attributes(), name);
         let (mut times, mut note) = (None, None);
         if is_number(element) {
@@ -47,7 +48,7 @@ impl Decoding {
                 Err(why) => note = Some(format!("times are shown as stored numbers: {why}")),
             }
         }
-        Decoding { element, missing: Missing::of(array), packing: Packing::of(array), times, note }
+        Decoding { element, missing: Missing::of(array, element), packing: Packing::of(array), times, note }
     }
 
     /// What is stored, as it is.
@@ -100,6 +101,24 @@ impl Decoding {
 
     fn unpacked(&self, number: Number) -> Number {
         self.packing.map_or(number, |packing| Number::Float(packing.value(number)))
+    }
+}
+
+/// The type as which elements are read: the stored one, or that of integers of the same size with or without a sign, if
+/// `_Unsigned` says so. Most netCDF classic files have no unsigned types.
+fn value_type(array: &Array) -> ElementType {
+    const PAIRS: [(ElementType, ElementType); 4] = [
+        (ElementType::Byte, ElementType::UByte),
+        (ElementType::Short, ElementType::UShort),
+        (ElementType::Int, ElementType::UInt),
+        (ElementType::Int64, ElementType::UInt64),
+    ];
+    let element = *array.element_type();
+    let of_pair = |pair: &(ElementType, ElementType)| element == pair.0 || element == pair.1;
+    match (PAIRS.iter().find(|pair| of_pair(pair)), attribute::text(array.attributes(), "_Unsigned")) {
+        (Some((_, unsigned)), Some(text)) if text.eq_ignore_ascii_case("true") => *unsigned,
+        (Some((signed, _)), Some(text)) if text.eq_ignore_ascii_case("false") => *signed,
+        _ => element,
     }
 }
 

@@ -7,6 +7,7 @@ use nczchunk::{Array, Attribute, AttributeValues, ElementType, Error, GroupDimen
 
 use crate::attribute;
 use crate::open_storage;
+use crate::screen::printable;
 use crate::slab::{self, Selection};
 
 /// The attribute that formats know.
@@ -99,7 +100,8 @@ impl Display for Lost {
         const SHOWN: usize = 5;
         for (what, names) in &self.0 {
             let more = if names.len() > SHOWN { ", ..." } else { "" };
-            write!(f, "\nnot kept: {what} (in {}{more})", names[..names.len().min(SHOWN)].join(", "))?;
+            let names = names[..names.len().min(SHOWN)].join(", ");
+            write!(f, "\nnot kept: {}", printable(&format!("{what} (in {names}{more})")))?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::element;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::pieces::Values;
+use crate::screen::printable;
 use crate::slab;
 
 /// Lines are wrapped before they have more columns.
@@ -16,7 +17,7 @@ const COLUMNS: usize = 80;
 
 /// Writes the elements.
 pub(super) fn write(dumped: &Dumped<'_>, out: &mut Output) -> Result<()> {
-    writeln!(out, " {} =", dumped.title)?;
+    writeln!(out, " {} =", printable(&dumped.title))?;
     let mut lines = Lines::new(dumped, out);
     if dumped.element == ElementType::Char && !lines.shape.is_empty() {
         write_texts(dumped, &mut lines)?;
@@ -40,8 +41,7 @@ fn write_texts(dumped: &Dumped<'_>, lines: &mut Lines<'_>) -> Result<()> {
             row.push(byte);
             if row.len() == len {
                 let mut text = String::new();
-                let end = row.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-                element::push_quoted(&mut text, &String::from_utf8_lossy(&row[..end]));
+                element::push_quoted(&mut text, &String::from_utf8_lossy(element::without_padding(&row)));
                 lines.value(i, &text, i + 1 == rows)?;
                 row.clear();
                 i += 1;
@@ -108,7 +108,7 @@ impl<'a> Lines<'a> {
         let texts: Vec<String> = kept
             .map(|(d, k)| format!("{} = {}", slab::dimension_name(self.dumped.array, d), selection.index(d, k)))
             .collect();
-        writeln!(self.out, "  // {}", texts.join(", "))?;
+        writeln!(self.out, "  // {}", printable(&texts.join(", ")))?;
         Ok(())
     }
 

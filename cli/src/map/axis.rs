@@ -6,6 +6,7 @@ use nczchunk::{Access, Array};
 use crate::attribute;
 use crate::cf::Decoding;
 use crate::pieces::{self, Values};
+use crate::screen::printable;
 use crate::slab::{self, Selection};
 
 /// An axis.
@@ -23,7 +24,7 @@ impl Axis {
     pub(super) fn new(storage: &Storage, array: &Array, selection: &Selection, d: usize) -> Self {
         Axis::of_coordinates(storage, array, selection, d).unwrap_or_else(|| {
             let labels = (0..selection.count[d]).map(|k| selection.index(d, k).to_string());
-            Axis { title: slab::dimension_name(array, d), labels: labels.collect() }
+            Axis { title: printable(&slab::dimension_name(array, d)), labels: labels.collect() }
         })
     }
 
@@ -47,7 +48,7 @@ impl Axis {
         let labels: Option<Vec<String>> = bytes.chunks_exact(size).map(|bytes| decoding.label(bytes)).collect();
         let units = attribute::text(coordinates.attributes(), "units").filter(|_| !decoding.is_of_times());
         let units = units.map(|units| format!(" ({units})")).unwrap_or_default();
-        Some(Axis { title: format!("{name}{units}"), labels: labels? })
+        Some(Axis { title: printable(&format!("{name}{units}")), labels: labels? })
     }
 
     #[cfg(test)]

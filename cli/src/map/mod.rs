@@ -28,7 +28,7 @@ use crate::failure::{Failure, Result};
 use crate::open_storage::{self, Source};
 use crate::output;
 use crate::pieces::{self, Values};
-use crate::screen::{Depth, Screen};
+use crate::screen::{Depth, Screen, printable};
 use crate::slab::{self, Selection, Slab};
 
 use axis::Axis;
@@ -88,15 +88,15 @@ impl Map {
             rows.flip();
         }
         picture.range = picture.range.map(|found| self.range.unwrap_or(found));
-        let title = format!("{}[{selection}]", open_storage::title(&self.source.storage, &array));
-        let units = attribute::text(array.attributes(), "units").unwrap_or_default();
+        let title = printable(&format!("{}[{selection}]", open_storage::title(&self.source.storage, &array)));
+        let units = printable(attribute::text(array.attributes(), "units").unwrap_or_default());
         let mut out = BufWriter::new(io::stdout().lock());
         if let Some(path) = &self.png {
             let mut file = output::Output::new(Some(path), true)?;
-            png::draw(&mut file, &picture, (&rows, &columns), &title, units)?;
+            png::draw(&mut file, &picture, (&rows, &columns), &title, &units)?;
             file.finish()?;
             if path.as_os_str() != "-" {
-                writeln!(out, "{title} drawn to {}", path.display())?;
+                writeln!(out, "{title} drawn to {}", printable(&path.to_string_lossy()))?;
             }
         } else {
             let depth = session.screen.depth;
@@ -105,7 +105,7 @@ impl Map {
             for line in lines {
                 writeln!(out, "{line}")?;
             }
-            writeln!(out, "{}\n{title}", picture.legend(depth, units))?;
+            writeln!(out, "{}\n{title}", picture.legend(depth, &units))?;
         }
         out.flush()?;
         Ok(())

@@ -11,7 +11,7 @@ use nczchunk::{Array, Dimension, Projections, Slice};
 use crate::failure::Result;
 use crate::human;
 use crate::info::shard_shape;
-use crate::screen::{Screen, Tint};
+use crate::screen::{Screen, Tint, printable};
 use crate::slab::{self, Selection};
 
 /// The most cells that a chunk has.
@@ -45,7 +45,7 @@ impl Axis {
         let chunklen = dimension.chunklen();
         let lead = isize::try_from(chunklen).map_or(0, |chunklen| dimension.origin().rem_euclid(chunklen));
         Axis {
-            name: slab::dimension_name(array, d),
+            name: printable(&slab::dimension_name(array, d)),
             len: dimension.len(),
             chunklen,
             num_chunks: dimension.num_chunks(),

@@ -19,8 +19,9 @@ use crate::human;
 use crate::info::shard_shape;
 use crate::json::{self, Json};
 use crate::open_storage::{self, Source};
+use crate::output;
 use crate::pieces;
-use crate::screen::Tint;
+use crate::screen::{Tint, printable};
 use crate::slab::{self, Selection, Slab};
 use crate::storage;
 
@@ -67,7 +68,10 @@ impl Plan {
                 return Err(Failure::usage("--svg: a scalar has no grid to draw"));
             };
             let text = svg::draw(&heading, rows.map(axis).as_ref(), &axis(columns));
-            std::fs::write(path, text).map_err(Failure::about(path.display()))?;
+            output::write_text(path, &text)?;
+            if path.as_os_str() == "-" {
+                return Ok(());
+            }
         }
         let measured = || self.measured(&array, &selection, session.threads);
         let measured = self.run.then(measured).transpose()?;
@@ -83,7 +87,7 @@ impl Plan {
             writeln!(out, "  {:<10}{measured}", "measured")?;
         }
         match (drawn, &self.svg) {
-            (_, Some(path)) => writeln!(out, "  {:<10}{}", "drawn", path.display())?,
+            (_, Some(path)) => writeln!(out, "  {:<10}{}", "drawn", printable(&path.to_string_lossy()))?,
             (Some((rows, columns)), None) => {
                 writeln!(out)?;
                 grid::write(&mut out, &session.screen, rows.map(axis).as_ref(), &axis(columns))?;

@@ -1,5 +1,7 @@
 //! `advise`: chunk shapes for ways of reading.
 
+use nczchunk::{Array, Description, ElementType};
+
 use super::{Temporary, run, run_at, shown};
 
 #[test]
@@ -38,12 +40,27 @@ fn an_array_and_a_trace_get_advice() {
     assert_eq!(present.count(), 3, "{text}");
     let at = std::fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../data/coads_sst.zarr")).unwrap();
     let line = format!("{}\t\t1,90,180\t1,1,1\n", at.display());
-    std::fs::write(directory.join("trace"), line.repeat(3) + "/elsewhere\t\t12,1,1\t1,1,1\n").unwrap();
+    let others = b"/elsewhere\t\t12,1,1\t1,1,1\n/\xff\t\t12,1,1\t1,1,1\n";
+    std::fs::write(directory.join("trace"), [line.repeat(3).as_bytes(), others].concat()).unwrap();
     let text = run_at(&directory, &["advise", "data/coads_sst.zarr", "--trace", "@/trace"]).text();
     assert!(text.contains("1 x 90 x 180 (1 x 90 x 180), 100 % of the reads"), "{text}");
     std::fs::write(directory.join("trace"), "").unwrap();
     let message = run_at(&directory, &["advise", "data/coads_sst.zarr", "--trace", "@/trace"]).message(1);
     assert!(message.contains("this has no reads of the array"), "{message}");
+}
+
+/// The program that was traced has opened the group, and the user names the array in the storage.
+#[test]
+fn a_trace_names_the_array_by_any_path() {
+    let directory = Temporary::new();
+    let description = Description::new(&[20, 30], ElementType::Short);
+    Array::create(&*directory, "ocean/sst", &description).unwrap();
+    let line = format!("{}\tsst\t1,30\t1,1\n", directory.join("ocean").display());
+    std::fs::write(directory.join("trace"), line).unwrap();
+    for array in [&["@", "ocean/sst"][..], &["@"], &["@/ocean", "sst"], &["@/ocean/sst"]] {
+        let text = run_at(&directory, &[&["advise"], array, &["--trace", "@/trace"]].concat()).text();
+        assert!(text.contains("1 x 30 (1 x 30), 100 % of the reads"), "{text}");
+    }
 }
 
 #[test]

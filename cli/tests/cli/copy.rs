@@ -9,7 +9,7 @@ use nczchunk::{
     open_storage,
 };
 
-use super::{Temporary, run, run_at, sst, sst_of, stored};
+use super::{Temporary, classic, run, run_at, sst, sst_of, stored};
 
 fn open(path: &Path, name: &str) -> Array {
     Array::open(path, name, Access::Read).unwrap()
@@ -891,29 +891,7 @@ fn attributes_that_change_are_told() {
         assert_eq!(told(&["copy", "@", "a", &format!("@/{format}"), "-f", format]), [""; 0]);
     }
     // A file of netCDF classic with the attribute `place` of a variable `v` in Latin-1.
-    let mut file = b"CDF\x01".to_vec();
-    let number = |number: u32| number.to_be_bytes();
-    for part in [[0, 10], [1, 1]] {
-        part.iter().for_each(|part| file.extend(number(*part)));
-    }
-    file.extend(b"x\0\0\0");
-    for part in [2, 0, 0, 11, 1, 1] {
-        file.extend(number(part));
-    }
-    file.extend(b"v\0\0\0");
-    for part in [1, 0, 12, 1, 5] {
-        file.extend(number(part));
-    }
-    file.extend(b"place\0\0\0");
-    for part in [2, 4] {
-        file.extend(number(part));
-    }
-    file.extend(b"K\xf6ln");
-    for part in [4, 8] {
-        file.extend(number(part));
-    }
-    file.extend(number(file.len() as u32 + 4));
-    file.extend([0, 0, 0, 1, 0, 0, 0, 2]);
+    let file = classic(ElementType::Int, &[("place", b"K\xf6ln")], &[0, 0, 0, 1, 0, 0, 0, 2]);
     std::fs::write(directory.join("latin.nc"), file).unwrap();
     for format in ["zarr2", "zarr3", "nczarr"] {
         let told = told(&["copy", "@/latin.nc", "v", &format!("@/latin.{format}"), "-f", format]);

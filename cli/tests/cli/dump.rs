@@ -1,8 +1,8 @@
 //! `dump`: text, CSV, npy and bytes.
 
-use nczchunk::{Array, ArrayFormat, Description, ElementType, Endian, Hyperslab, TimeUnit};
+use nczchunk::{Access, Array, ArrayFormat, Description, ElementType, Endian, Hyperslab, Plan, TimeUnit};
 
-use super::{Temporary, run, run_at, sst, sst_of, stored};
+use super::{Temporary, classic, run, run_at, sst, sst_of, stored};
 
 /// The header's dictionary and the elements' bytes of a file of numpy's.
 fn npy(bytes: &[u8]) -> (String, &[u8]) {
@@ -241,4 +241,84 @@ fn times_are_dates() {
     let note = "nczchunk: note: a: times are shown as stored numbers: the calendar 'julian' is unknown\n";
     assert_eq!(ran.err, note);
     assert_eq!(run_at(&array, &["dump", "@", "--raw"]).text(), " a =\n  1 ;\n");
+}
+
+/// The sign of integers is that of the stored type, unless `_Unsigned` says something else.
+#[test]
+fn integers_have_the_sign_that_an_attribute_says() {
+    let directory = Temporary::new();
+    let file = classic(ElementType::Byte, &[("_Unsigned", b"true\0")], &[0, 127, 128, 255]);
+    std::fs::write(directory.join("x.nc"), file).unwrap();
+    assert_eq!(run_at(&directory, &["dump", "@/x.nc"]).text(), " v =\n  0, 127, 128, 255 ;\n");
+    assert_eq!(run_at(&directory, &["dump", "@/x.nc", "--raw"]).text(), " v =\n  0, 127, -128, -1 ;\n");
+    // Missing values are numbers of either type, and are no others when they are unpacked.
+    for missing in ["-2", "65534", "65534.0"] {
+        let json = format!(r#"{{"_Unsigned":"True","scale_factor":0.5,"missing_value":{missing}}}"#);
+        let array = packed(&json, &[1, -1, -2]);
+        assert_eq!(run_at(&array, &["dump", "@"]).text(), " a =\n  0.5, 32767.5, _ ;\n", "{missing}");
+    }
+    let shown = |array: Temporary| run_at(&array, &["dump", "@"]).text();
+    let unsigned = |element| Description::new(&[1], element).with_attributes_json(r#"{"_Unsigned":"true"}"#);
+    assert_eq!(shown(stored(&unsigned(ElementType::Int), &[-1i32])), " a =\n  4294967295 ;\n");
+    assert_eq!(shown(stored(&unsigned(ElementType::Int64), &[-1i64])), " a =\n  18446744073709551615 ;\n");
+    assert_eq!(shown(stored(&unsigned(ElementType::Float), &[-1f32])), " a =\n  -1 ;\n");
+    let signed = Description::new(&[3], ElementType::UByte);
+    let json = r#"{"_Unsigned":"false","missing_value":-2}"#;
+    assert_eq!(shown(stored(&signed.with_attributes_json(json), &[1u8, 255, 254])), " a =\n  1, -1, _ ;\n");
+    let other = r#"{"_Unsigned":"maybe"}"#;
+    assert_eq!(shown(stored(&signed.with_attributes_json(other), &[1u8, 255, 254])), " a =\n  1, 255, 254 ;\n");
+}
+
+#[test]
+fn attributes_that_end_with_zeros_are_known() {
+    let directory = Temporary::new();
+    let attributes: [(&str, &[u8]); 2] = [("units", b"days since 2000-02-28\0"), ("calendar", b"noleap\0\0")];
+    let file = classic(ElementType::Int, &attributes, &[0, 0, 0, 0, 0, 0, 0, 1]);
+    std::fs::write(directory.join("x.nc"), file).unwrap();
+    assert_eq!(run_at(&directory, &["dump", "@/x.nc"]).text(), " v =\n  2000-02-28, 2000-03-01 ;\n");
+    let text = run_at(&directory, &["info", "@/x.nc"]).text();
+    assert!(text.ends_with("    units = \"days since 2000-02-28\"\n    calendar = \"noleap\"\n"), "{text}");
+}
+
+#[test]
+fn missing_values_have_2_bytes() {
+    let description =
+        Description::new(&[3], ElementType::Half).with_attributes_json(r#"{"missing_value":-9999.0,"_FillValue":-1}"#);
+    let directory = Temporary::new();
+    let array = Array::create(&*directory, "a", &description).unwrap();
+    // 1, the number that is nearest to -9999, and -1.
+    let bytes: Vec<u8> = [0x3c00u16, 0xf0e2, 0xbc00].iter().flat_map(|bits| bits.to_ne_bytes()).collect();
+    Plan::new(array.variable(), &Hyperslab::all(), Access::Write).unwrap().write(array.store(), &bytes).unwrap();
+    assert_eq!(run_at(&directory, &["dump", "@"]).text(), " a =\n  1, _, _ ;\n");
+}
+
+/// Names in files may have control characters. Those of a terminal begin lines and change colours.
+#[test]
+fn names_are_shown_on_one_line() {
+    let directory = Temporary::new();
+    let description = Description::new(&[1, 1, 1], ElementType::Int)
+        .with_dimension_names(&["t\x1b[31m", "y\n", "x<\u{9b}"])
+        .with_attributes_json(r#"{"one\nline":1,"units":"K\u001b[1m","n\r":[true,{}]}"#);
+    let name = "a\x1b[2J\nb";
+    Array::create(&*directory, name, &description).unwrap().write(&Hyperslab::all(), &[7i32]).unwrap();
+    let is_printable = |text: &str| !text.chars().any(|character| character.is_control() && character != '\n');
+    for (arguments, words, lines) in [
+        (&["list", "@", "--attributes"][..], r#"a\u001b[2J\nb  int32  t\u001b[31m=1 x y\n=1 x x<\u009b=1"#, 5),
+        (&["info", "@", name], r#"a\u001b[2J\nb"#, 12),
+        (&["dump", "@", name], "a\\u001b[2J\\nb =\n  // t\\u001b[31m = 0\n", 3),
+        (&["map", "@", name, "-s", "0"], r"K\u001b[1m", 7),
+        (&["plan", "@", name], r"down: y\n, length 1", 15),
+        (&["locate", "@", name], r"a\u001b[2J\nb/c/0/0/0", 2),
+        (&["check", "@"], r"a\u001b[2J\nb: 1 chunk", 1),
+        (&["copy", "@", name, "@/copy", "-f", "nczarr", "--name", "b"], r"not kept: attribute n\r, which has", 3),
+        (&["plan", "@", name, "--svg", "@/x.svg"], "drawn", 6),
+    ] {
+        let text = run_at(&directory, arguments).text();
+        assert!(is_printable(&text) && text.contains(words), "{arguments:?} {text:?}");
+        assert_eq!(text.lines().count(), lines, "{arguments:?} {text}");
+    }
+    let text = std::fs::read_to_string(directory.join("x.svg")).unwrap();
+    assert!(is_printable(&text) && text.contains(r">x&lt;\u009b</text>"), "{text:?}");
+    let message = run_at(&directory, &["info", "@", "none"]).message(1);
+    assert!(is_printable(&message) && message.ends_with("the arrays are: a\\u001b[2J\\nb, copy/b\n"), "{message:?}");
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use nczchunk::{Array, Description, Element, Hyperslab};
+use nczchunk::{Array, Description, Element, ElementType, Hyperslab};
 
 /// What a run has printed, and its exit code.
 #[derive(Debug)]
@@ -122,6 +122,22 @@ fn stored<T: Element>(description: &Description<'_>, values: &[T]) -> Temporary 
     let directory = Temporary::new();
     Array::create(&*directory, "a", description).unwrap().write(&Hyperslab::all(), values).unwrap();
     directory
+}
+
+/// A file of netCDF classic with a variable `v` along a dimension `x`, its attributes, which are texts, and its bytes.
+fn classic(element: ElementType, attributes: &[(&str, &[u8])], values: &[u8]) -> Vec<u8> {
+    let numbers = |numbers: &[usize]| -> Vec<u8> { numbers.iter().flat_map(|n| (*n as u32).to_be_bytes()).collect() };
+    let padding = |bytes: &[u8]| vec![0; bytes.len().next_multiple_of(4) - bytes.len()];
+    let text = |bytes: &[u8]| [numbers(&[bytes.len()]), bytes.to_vec(), padding(bytes)].concat();
+    let mut file = [b"CDF\x01".to_vec(), numbers(&[0, 10, 1]), text(b"x")].concat();
+    file.extend(numbers(&[values.len() / element.size(), 0, 0, 11, 1]));
+    file.extend([text(b"v"), numbers(&[1, 0, 12, attributes.len()])].concat());
+    for (name, value) in attributes {
+        file.extend([text(name.as_bytes()), numbers(&[2]), text(value)].concat());
+    }
+    let number = usize::try_from(element.netcdf_type()).unwrap();
+    file.extend(numbers(&[number, values.len() + padding(values).len(), file.len() + 12]));
+    [file, values.to_vec(), padding(values)].concat()
 }
 
 /// The sea surface temperatures: 12 x 90 x 180.

@@ -77,6 +77,17 @@ fn times_along_an_axis_are_dates() {
 }
 
 #[test]
+fn unsigned_integers_are_drawn_as_what_they_are() {
+    let attributes = r#"{"_Unsigned":"true","missing_value":254}"#;
+    let description = Description::new(&[2, 2], ElementType::Byte).with_attributes_json(attributes);
+    let array = stored(&description, &[0i8, -2, 127, -1]);
+    let text = run_at(&array, &["map", "@"]).text();
+    assert!(text.starts_with("dim_0\n0┤.\n1┤+@\n") && text.contains("\n0 .:-=+*#%@ 255\n"), "{text}");
+    let text = run_at(&array, &["map", "@", "--range", "200:300"]).text();
+    assert!(text.starts_with("dim_0\n0┤.\n1┤.+\n"), "{text}");
+}
+
+#[test]
 fn a_map_is_drawn_into_a_file() {
     let directory = Temporary::new();
     let arguments = ["map", "data/coads_sst.nc", "SST", "-s", "6", "--flip", "--png", "@/x.png"];

@@ -101,6 +101,22 @@ fn a_picture_is_drawn() {
     assert!(text.contains(">shards<") && text.contains("stroke-width=\"2.4\" d=\"M0.00 0V"), "{text}");
 }
 
+/// A picture that cannot be written leaves the one that is there: a new file takes its place when it is complete.
+#[test]
+fn a_picture_that_is_there_is_replaced() {
+    for arguments in [&["plan", "data/coads_sst.zarr"][..], &["advise", "data/coads_sst.zarr", "-p", "map"]] {
+        let directory = Temporary::new();
+        std::fs::write(directory.join("x.svg"), "old").unwrap();
+        std::fs::hard_link(directory.join("x.svg"), directory.join("old")).unwrap();
+        run_at(&directory, &[arguments, &["--svg", "@/x.svg"]].concat()).text();
+        assert_eq!(std::fs::read_to_string(directory.join("old")).unwrap(), "old", "{arguments:?}");
+        let text = std::fs::read_to_string(directory.join("x.svg")).unwrap();
+        assert_eq!((text.ends_with("</svg>\n"), &*directory.names()), (true, &["old", "x.svg"].map(str::to_owned)[..]));
+        let text = run_at(&directory, &[arguments, &["--svg", "-"]].concat()).text();
+        assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"), "{text}");
+    }
+}
+
 #[test]
 fn reading_is_measured() {
     let text = run(&["plan", "data/coads_sst.zarr", "-s", "0,80:,40:150", "--run", "--threads", "1"]).text();

@@ -104,7 +104,13 @@ fn what_fails_is_1() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    for arguments in [&["dump", "data/coads_sst.zarr"][..], &["dump", "data/coads_sst.zarr", "-f", "raw"]] {
+    // Each of the references has the URL, so that they have no room in a pipe.
+    let url = format!("https://{}", "x".repeat(4000));
+    for arguments in [
+        &["dump", "data/coads_sst.zarr"][..],
+        &["dump", "data/coads_sst.zarr", "-f", "raw"],
+        &["references", "data/coads_sst.zarr", "-o", "-", "--url", &url],
+    ] {
         let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut some = [0; 16];
         // The pipe has no room for all, and is closed when this much has been read.

@@ -509,7 +509,7 @@ def collect(kind, made_of, function):
                 raise raised[0]
 
     # What a handler of a signal raises in a callback would be lost.
-    in_thread(call, lambda: cancelled.append(True)) if is_main_thread() else call()
+    in_thread(call, cancelled.append) if is_main_thread() else call()
     return found
 
 
@@ -519,10 +519,10 @@ _is_text = ctypes.cast(ctypes.CDLL("msvcrt" if os.name == "nt" else None).strlen
 
 
 def transfer(handle, threads, is_long, function, progress=None):
-    """Has function(pointer, call) call a function that transfers elements. If that may take long, the handlers of
-    signals run meanwhile, and if one raises, that ends the call before its next chunk. progress(bytes_done, num_bytes)
-    is called before each chunk and when all are done; what it raises ends the call."""
-    if progress is None and (not is_long or not is_main_thread()):
+    """Has function(pointer, call) call a function that transfers elements. If that may take long or calls back to
+    Python, the handlers of signals run meanwhile, and if one raises, that ends the call before its next chunk.
+    progress(bytes_done, num_bytes) is called before each chunk and when all are done; what it raises ends the call."""
+    if progress is None and (not (is_long or handle.cancel) or not is_main_thread()):
         handle.share(lambda pointer: function(pointer, lambda *given: call(*given, threads=threads)))
         return
     context, told, main, raised = _context(threads), ctypes.create_string_buffer(2), get_ident(), []
@@ -539,8 +539,10 @@ def transfer(handle, threads, is_long, function, progress=None):
     teller = _is_text if progress is None else PROGRESS(tell)
     context.check(c.context_set_progress(context.pointer, ctypes.cast(teller, c_void_p), told))
 
-    def cancel():
+    def cancel(thread):
         told[0] = b"x"
+        if handle.cancel is not None:
+            handle.cancel(thread)
 
     def long_call(function, *arguments):
         try:
@@ -565,7 +567,7 @@ def change(handle, function):
     if not is_main_thread():
         return handle.alone(function)
     cancelled, main = [], get_ident()
-    return in_thread(lambda: handle.alone(function, main, lambda: bool(cancelled)), lambda: cancelled.append(True))
+    return in_thread(lambda: handle.alone(function, main, lambda: bool(cancelled)), cancelled.append)
 
 
 def address(array):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import ctypes
 import json
 import math
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
-from . import _c, limits, listing, locks
+from . import _c, limits, listing, locks, trace
 from ._c import c
 from .attributes import Attributes, left_out
 from .cache import Cache
@@ -23,11 +22,8 @@ from .handle import Handle
 from .index import Selection
 from .info import Info, of_array
 from .memory import room
-from .storage import kept, same_as_path, shown
+from .storage import canceller, kept, same_as_path, shown
 from .types import dtype_of
-
-# Where reads are recorded for `nczchunk advise --trace`, if the environment names a file.
-_TRACE, open_file = os.environ.get("NCZCHUNK_TRACE"), builtins.open
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -135,7 +131,7 @@ class Array:
     """
 
     def __init__(self, pointer, where, threads=None, cache=...):
-        self._handle = Handle(pointer, c.array_close, "the array")
+        self._handle = Handle(pointer, c.array_close, "the array", canceller(where[0]))
         self._where, self.threads, self._cache = where, threads, cache
         # What Attributes know of them.
         self._attributes: dict[str, Any] | None = None
@@ -384,8 +380,8 @@ class Array:
         arguments = (_c.sizes(selection.start), _c.sizes(selection.count), _c.signed_sizes(selection.stride),
                      _c.address(memory) - before, num_bytes, before,
                      _c.signed_sizes(selection.memory_strides(memory.strides)))
-        if _TRACE is not None and function is c.read_strided:
-            self._trace(selection)
+        if trace.FILE is not None and function is c.read_strided:
+            self._trace([(selection.count, selection.stride)])
         # The memory is there as long as the call runs, even if an exception leaves this function before.
         _c.transfer(self._handle, self._threads, self._is_long(selection, memory.nbytes),
                     lambda pointer, call, _kept=memory: call(
@@ -398,13 +394,9 @@ class Array:
         _c.transfer(self._handle, self._threads, self._takes_long(num_chunks, memory.nbytes),
                     lambda pointer, call, _kept=(memory, kept): call(function, pointer, *arguments))
 
-    def _trace(self, selection):
-        """Adds a read to the file of the trace, in a single write, so that processes do not mix their lines."""
+    def _trace(self, slabs):
         path, name, *_ = self._where
-        numbers = (",".join(map(str, given)) for given in (selection.count, selection.stride))
-        line = "\t".join([os.path.abspath(path) if isinstance(path, (str, os.PathLike)) else str(path), name, *numbers])
-        with open_file(_TRACE, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        trace.add(path, name, slabs)
 
     def _is_long(self, selection, num_bytes):
         return self._takes_long(selection.num_chunks(self.chunks), num_bytes)
@@ -420,6 +412,8 @@ class Array:
         return num_bytes >= _LONG_BYTES or chunks >= _LONG_CHUNKS or decoded > _LONG_DECODED
 
     def _read_texts(self, selection):
+        if trace.FILE is not None:
+            self._trace([(selection.count, selection.stride)])
         start, stride, flips = _forwards(selection)
         block, num_bytes = c_void_p(), ctypes.c_size_t()
         arguments = (_c.sizes(start), _c.sizes(selection.count), _c.signed_sizes(stride), byref(block),
@@ -454,12 +448,11 @@ class Array:
         if len(shape) != self.ndim:
             raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")
         self._check_writable()
+        _c.change(self._handle, lambda pointer: self._resize(pointer, shape))
 
-        def resize(pointer):
-            _c.call(c.array_resize, pointer, _c.sizes(shape))
-            self._take_shape(pointer)
-
-        _c.change(self._handle, resize)
+    def _resize(self, pointer, shape):
+        _c.call(c.array_resize, pointer, _c.sizes(shape))
+        self._take_shape(pointer)
 
     @property
     def oindex(self) -> OrthogonalIndex:
@@ -478,30 +471,41 @@ class Array:
 
     def append(self, values: Any, axis: int = 0) -> tuple[int, ...]:
         """Makes the array longer in a dimension, by the length of the values there, and writes them to the new part.
-        Returns the new shape."""
+        Returns the new shape. The values come behind what is stored now: the array is refreshed before. Threads that
+        use this Array wait for each other, and in a directory all threads and processes of this machine that append.
+        Elsewhere, such as in an object store, nothing keeps two of them from taking the same new part: let one Array
+        append."""
         axis = _c.integer("axis", axis, -self.ndim, self.ndim - 1) % max(1, self.ndim)
         self._check_writable()
-        shape, values = self.shape, np.asarray(values)
-        if values.ndim != len(shape) or any(
-                d != axis and given != length for d, (given, length) in enumerate(zip(values.shape, shape))):
-            raise ValueError(f"values: expected the shape {shape}, with any length in dimension {axis}, found "
-                             f"{values.shape}")
-        values = self._values(values, values.shape)
-        self.resize([length + values.shape[d] * (d == axis) for d, length in enumerate(shape)])
-        self[tuple(slice(shape[axis], None) if d == axis else slice(None) for d in range(len(shape)))] = values
-        return self.shape
+        given = np.asarray(values)
+        values = self._values(given, given.shape)
+
+        def lengthen(pointer):
+            """Makes room behind what is stored, and returns the shapes before and after."""
+            self._refresh(pointer)
+            old = self.shape
+            if len(given.shape) != len(old) or old != (*given.shape[:axis], old[axis], *given.shape[axis + 1:]):
+                raise ValueError(f"values: expected the shape {old}, with any length in dimension {axis}, found "
+                                 f"{given.shape}")
+            new = (*old[:axis], old[axis] + given.shape[axis], *old[axis + 1:])
+            self._resize(pointer, new)
+            return old, new
+
+        with self._handle.steps(), self._locked(False):
+            old, new = _c.change(self._handle, lengthen)
+            self[tuple(slice(old[d] if d == axis else 0, length) for d, length in enumerate(new))] = values
+        return new
 
     def refresh(self) -> None:
         """Reads the metadata again and drops cached chunks, so that the next read returns what is stored now: the
         data, the shape and the attributes that others have written. Waits for calls in flight in other threads.
         Raises ValueError if the array was replaced by one with other chunks or another type: open it again."""
+        _c.change(self._handle, self._refresh)
 
-        def refresh(pointer):
-            self._attributes = None
-            _c.call(c.array_refresh, pointer)
-            self._take_shape(pointer)
-
-        _c.change(self._handle, refresh)
+    def _refresh(self, pointer):
+        self._attributes = None
+        _c.call(c.array_refresh, pointer)
+        self._take_shape(pointer)
 
     def locate(self, index: Any = ...) -> list[ChunkLocation]:
         """Locates the stored chunks that an index selects elements of: returns a ChunkLocation for each, in row-major

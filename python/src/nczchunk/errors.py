@@ -128,8 +128,11 @@ _FIRST, _KEPT, _numbers = -(1 << 30), 64, count()
 
 def remember(message: str, error: BaseException) -> int:
     """The status with which a callback ends in which this was raised."""
+    given = message, error
     status = _FIRST - next(_numbers) % (1 << 30)
-    _raised[status] = message, error
+    # Without the interpreter's lock, two threads may get the same number.
+    while _raised.setdefault(status, given) is not given:
+        status = _FIRST - next(_numbers) % (1 << 30)
     while len(_raised) > _KEPT:
         try:
             _raised.pop(next(iter(_raised)), None)

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _c
+from . import _c, trace
 from ._c import c
 from .index import without_ellipsis
 from .memory import room
+
+# A read of more parts than this is recorded as one slab that encloses them.
+_MOST_PARTS = 100
 
 
 class OrthogonalIndex:
@@ -85,15 +88,18 @@ class _Chosen:
     """What is selected.
 
     shape: of the result. read, write: the functions of C, and arguments: what they take before the elements, from
-    arrays that are kept. num_chunks: the most chunks that they touch.
+    arrays that are kept. num_chunks: the most chunks that they touch. slabs: a function that returns the hyperslabs
+    that a trace of reads is to have: pairs of counts and strides.
     """
 
-    def __init__(self, array, shape, functions, arguments, num_chunks, kept):
-        self._array, self._shape, self._kept = array, shape, kept
+    def __init__(self, array, shape, functions, arguments, num_chunks, kept, slabs):
+        self._array, self._shape, self._kept, self._slabs = array, shape, kept, slabs
         self._read, self._write = functions
         self._arguments, self._num_chunks = arguments, num_chunks
 
     def read(self):
+        if trace.FILE is not None and math.prod(self._shape):
+            self._array._trace(self._slabs())
         is_text = self._array.dtype == object
         found = room(self._shape, np.dtype(np.uintp) if is_text else self._array.dtype)
         if is_text:
@@ -125,7 +131,7 @@ class _Chosen:
 
 
 def _orthogonal(array, index):
-    start, count, stride, lists, axes = [], [], [], [], []
+    start, count, stride, lists, axes, slices = [], [], [], [], [], []
     for d, (item, length) in enumerate(zip(_items(index, array.ndim), array.shape)):
         chosen = None
         if isinstance(item, slice):
@@ -139,6 +145,7 @@ def _orthogonal(array, index):
             found = range(int(_positions(item, d, length)), length)[:1]
         if not _is_integer(item):
             axes.append(len(found))
+        slices.append(None if _is_list(item) else (len(found), found.step))
         start.append(found.start if chosen is None and len(found) else 0)
         stride.append(found.step if chosen is None and len(found) > 1 else 1)
         count.append(len(found))
@@ -148,7 +155,26 @@ def _orthogonal(array, index):
     num_chunks = math.prod(min(num, -(-length // max(1, chunk)))
                            for num, length, chunk in zip(count, array.shape, array.chunks))
     functions = c.array_read_lists, c.array_write_lists
-    return _Chosen(array, tuple(axes), functions, arguments, num_chunks, (lists, pointers))
+
+    def slabs():
+        parts = [_runs(chosen) if one is None else [one] for one, chosen in zip(slices, lists)]
+        if math.prod(map(len, parts)) > _MOST_PARTS:
+            parts = [[_enclosing(chosen)] if one is None else [one] for one, chosen in zip(slices, lists)]
+        return [tuple(zip(*part)) for part in itertools.product(*parts)]
+
+    return _Chosen(array, tuple(axes), functions, arguments, num_chunks, (lists, pointers), slabs)
+
+
+def _runs(positions):
+    """The runs of neighbours among positions: of each its count and its stride."""
+    positions = np.unique(positions)
+    edges = np.flatnonzero(np.diff(positions) != 1) + 1
+    return [(count, 1) for count in np.diff([0, *edges, len(positions)])]
+
+
+def _enclosing(positions):
+    """The run from the first of positions to the last."""
+    return int(positions.max() - positions.min()) + 1, 1
 
 
 def _vectorized(array, index):
@@ -173,7 +199,13 @@ def _vectorized(array, index):
         points[..., d] = one
     num = math.prod(shape)
     functions = c.array_read_points, c.array_write_points
-    return _Chosen(array, shape, functions, (num, _c.address(points)), min(num, array.nchunks), points)
+
+    def slabs():
+        if num <= _MOST_PARTS:
+            return [((1,) * array.ndim, (1,) * array.ndim)] * num
+        return [tuple(zip(*(_enclosing(points[..., d]) for d in range(array.ndim))))]
+
+    return _Chosen(array, shape, functions, (num, _c.address(points)), min(num, array.nchunks), points, slabs)
 
 
 def _blocks(array, index):

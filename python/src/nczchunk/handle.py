@@ -21,15 +21,20 @@ _LOOK = 0.1
 
 
 class Handle:
-    """An object of the library: its address, the function that frees it, and what messages call it."""
+    """An object of the library: its address, the function that frees it, and what messages call it.
 
-    def __init__(self, pointer, free, what):
+    cancel: for an object whose calls call back to a storage of Python's; cancel(thread) ends what such a call waits for
+        in that thread. None for other objects.
+    """
+
+    def __init__(self, pointer, free, what, cancel=None):
         self._owners = [_Owner(pointer, free)]
-        self._what, self._problem = what, "closed"
+        self._what, self._problem, self.cancel = what, "closed", cancel
         # The calls in flight: the lock that each of them holds, and the thread that made it.
         self._calls = {}
         # Held by the call that has the object alone, or waits for that; _alone is that call's own lock.
         self._turn, self._alone = Lock(), Lock()
+        self._steps = RLock()
         self._forks = _forks
 
     @property
@@ -39,8 +44,13 @@ class Handle:
     def share(self, function, thread=None):
         """Returns what function(pointer) returns. Other calls may share the object meanwhile.
 
-        thread: the thread that waits for the call, if the call is made in another one.
+        thread: the thread that waits for the call. If it is given, the call is made in this thread. Otherwise a call
+            that calls back to Python leaves the main thread: what the handler of a signal raises there before the first
+            line of a callback is lost.
         """
+        if self.cancel is not None and thread is None and is_main_thread():
+            main = get_ident()
+            return in_thread(lambda: self.share(function, main), self.cancel)
         call, thread = Lock(), get_ident() if thread is None else thread
         if self._forks != _forks:
             self._after_fork()
@@ -85,6 +95,12 @@ class Handle:
                     self._calls.pop(call, None)
         finally:
             self._turn.release()
+
+    def steps(self):
+        """A lock for a change that takes several calls, one thread at a time."""
+        if self._forks != _forks:
+            self._after_fork()
+        return self._steps
 
     def close(self):
         """Refuses calls from now on, waits for those in flight, and frees the object. A signal handler may have
@@ -136,7 +152,7 @@ class Handle:
                 _abandoned.extend(self._owners)
                 self._owners.clear()
                 self._problem = "unusable: the process was forked while another thread changed it"
-            self._turn, self._alone = Lock(), Lock()
+            self._turn, self._alone, self._steps = Lock(), Lock(), RLock()
             # Without the interpreter's lock another thread may have locked the dict itself as the process was forked.
             calls = self._calls.copy() if _has_lock() else {}
             self._calls = {one: thread for one, thread in calls.items() if thread == _forked_by}
@@ -211,13 +227,16 @@ def is_main_thread():
 
 def in_thread(work, cancel):
     """Returns what work() returns, which runs in a thread of its own, so that the handlers of signals run meanwhile in
-    this one, the main thread. If one of them raises, cancel() is called, and the exception is raised when the work has
-    ended."""
-    begun, outcome, ended, process = Lock(), [], Lock(), os.getpid()
+    this one, the main thread. If one of them raises, cancel(thread) is called with the number of that thread, and the
+    exception is raised when the work has ended. What handlers raise after that is lost: the work uses what the callers
+    free."""
+    # Who has taken the work, by whoever came first: the number of its thread, or None if it is not to begin any more.
+    taken, outcome, ended, process = {}, [], Lock(), os.getpid()
     ended.acquire()
 
     def run():
-        if begun.acquire(blocking=False):
+        me = get_ident()
+        if taken.setdefault("by", me) == me:
             try:
                 outcome.append((work(), None))
             except BaseException as error:  # noqa: BLE001 - it is raised below
@@ -240,10 +259,16 @@ def in_thread(work, cancel):
             return work()  # the system refuses a thread
         wait()
     except BaseException:
-        cancel()
-        # Either the work has begun and ends soon, or it will not begin.
-        if not begun.acquire(blocking=False):
-            wait()
+        while True:
+            try:
+                thread = taken.setdefault("by", None)
+                # In a child that was forked, the work never ends.
+                if thread is None or outcome or os.getpid() != process:
+                    break
+                cancel(thread)
+                wait()
+            except BaseException:  # noqa: BLE001 - the first one is raised
+                pass
         outcome.clear()  # an error in it has a traceback, which refers to it
         raise
     value, error = outcome.pop()

@@ -53,9 +53,11 @@ def limit(pointer, limits):
 def within(limits, find, path, function):
     """Returns what function(storage) returns for the storage that find, a function of the library, finds at a path, or
     for a storage of Python's."""
-    opened = storage.opened(path, find)
-    opened.share(lambda pointer: limit(pointer, limits))
-    return opened.share(function)
+    def call(pointer):
+        limit(pointer, limits)
+        return function(pointer)
+
+    return storage.opened(path, find).share(call)
 
 
 def is_plain(path, limits):

@@ -40,7 +40,7 @@ def locked(directory, is_alone, waits=True):
     if directory is None or directory in held:
         yield
         return
-    descriptor = _opened(directory)
+    descriptor, process = _opened(directory), os.getpid()
     try:
         _take(descriptor, is_alone, waits)
         held.add(directory)
@@ -49,13 +49,13 @@ def locked(directory, is_alone, waits=True):
         finally:
             held.discard(directory)
     finally:
-        _release(descriptor)
+        _release(descriptor, process)
 
 
 @asynccontextmanager
 async def locked_by_coroutine(directory, is_alone):
     """The same for a coroutine, whose thread goes on meanwhile."""
-    descriptor = None if directory is None else _opened(directory)
+    descriptor, process = None if directory is None else _opened(directory), os.getpid()
     try:
         while True:
             try:
@@ -65,7 +65,7 @@ async def locked_by_coroutine(directory, is_alone):
                 await asyncio.sleep(_LOOK)
         yield
     finally:
-        _release(descriptor)
+        _release(descriptor, process)
 
 
 def _opened(directory):
@@ -86,12 +86,14 @@ def _take(descriptor, is_alone, waits):
         pass
 
 
-def _release(descriptor):
+def _release(descriptor, process):
     if descriptor is None:
         return
     try:
-        # A child that was forked meanwhile has the lock, too: this takes it from both.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        # A child that was forked meanwhile has the lock, too: this takes it from both. In the child it stays the
+        # parent's, which goes on with what it does.
+        if os.getpid() == process:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
     except OSError:
         pass
     os.close(descriptor)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _c, limits
 from ._c import c
 from .array import Array
 from .create import _ENDIANS, _FORMATS, _chain, _lengths
-from .storage import same_as_path
+from .storage import opened, same_as_path
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -85,7 +86,7 @@ def rechunk(source: Array, path: Path, name: str = "", *, chunks: Sequence[int] 
         if limits.is_plain(path, None):
             with_path()
         else:
-            limits.within(None, c.storage_create, path, with_storage)
+            _in_storage(path, with_storage)
 
     if temporary is None:
         run()
@@ -94,7 +95,7 @@ def rechunk(source: Array, path: Path, name: str = "", *, chunks: Sequence[int] 
             options.temporary = storage
             run()
 
-        limits.within(None, c.storage_create, temporary, with_temporary)
+        _in_storage(temporary, with_temporary)
     return _report(report)
 
 
@@ -106,6 +107,11 @@ def rechunk_plan(source: Array, *, chunks: Sequence[int] | None = None, shards: 
     source._handle.share(lambda pointer: _c.call(
         c.rechunk_plan, pointer, byref(options), byref(report), threads=source.threads))
     return _report(report)
+
+
+def _in_storage(path, function):
+    """Calls function(storage) in this thread, for _transfer() sees to handlers of signals itself."""
+    opened(path, c.storage_create).share(function, get_ident())
 
 
 def _transfer(source, function, progress):

@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Iterable
 from ctypes import byref, c_char_p, c_void_p, memmove, string_at
-from itertools import count
 from queue import SimpleQueue
 from typing import Any
 
@@ -21,7 +20,7 @@ import numpy as np
 
 from . import _c, errors
 from ._c import ObjectRequest, c
-from .handle import Handle, after_fork
+from .handle import Handle, after_fork, in_thread
 
 class _Missing(Exception):
     """There is no object of this name."""
@@ -156,7 +155,7 @@ def opened(path: Any, find: Any = None, in_flight: int = 0, loop: Any = None) ->
     else:
         adapter.begin(loop)
         callbacks = _c.StorageCallbacks(
-            user=_new_key(adapter), concurrent=1, destroy=_DESTROY, list=_LIST, in_flight=in_flight,
+            user=id(adapter), concurrent=1, destroy=_DESTROY, list=_LIST, in_flight=in_flight,
             versions=int(adapter.tells_versions))
         if adapter.is_writable:
             callbacks.write, callbacks.remove = _WRITE, _REMOVE
@@ -164,12 +163,13 @@ def opened(path: Any, find: Any = None, in_flight: int = 0, loop: Any = None) ->
             callbacks.start, callbacks.wait, callbacks.cancel = _START, _WAIT, _CANCEL
         else:
             callbacks.read = _READ
+        _adapters[id(adapter)] = adapter
         try:
             _c.call(c.storage_new, byref(callbacks), byref(pointer))
         except BaseException:
             _adapters.pop(callbacks.user, None)
             raise
-    return Handle(pointer, c.storage_free, "the storage")
+    return Handle(pointer, c.storage_free, "the storage", None if adapter is None else _cancel)
 
 
 class _Thread:
@@ -560,15 +560,25 @@ def _after_fork() -> None:
 
 after_fork(_after_fork)
 
-# The adapters that storages of the library use, by the numbers that callbacks get.
+# The adapters that storages of the library use, by their id(), which callbacks get.
 _adapters: dict[int, _Adapter] = {}
-_keys = count(1)
 
 
-def _new_key(adapter: _Adapter) -> int:
-    key = next(_keys)
-    _adapters[key] = adapter
-    return key
+def canceller(path: Any) -> Any:
+    """What ends the reads of a thread, if the library calls back to Python for what is at a path; else None."""
+    return _cancel if is_known(path.path if isinstance(path, WithExternalLinks) else path) else None
+
+
+def _cancel(thread: int) -> None:
+    """Ends the reads that a thread has in flight."""
+    def cancel() -> None:
+        for adapter in list(_adapters.values()):
+            of = adapter.threads.get(thread)
+            for future in list(of.futures.values()) if of else ():
+                future.cancel()
+
+    # Not in the main thread, where the handler of a signal could keep a future from telling that it has ended.
+    in_thread(cancel, lambda _: None)
 
 
 def _failed(error: BaseException, doing: str, adapter: _Adapter, name: str) -> int:
@@ -692,6 +702,6 @@ def _REMOVE(user, name):
         return _failed(error, "removed", adapter, name.decode())
 
 
-@_c.DESTROY_CALLBACK
-def _DESTROY(user, adapters=_adapters):
-    adapters.pop(user, None)
+# No function of Python's: storages are freed in the main thread, too, where a handler of a signal could keep it from
+# its first line.
+_DESTROY = _c.DESTROY_CALLBACK(_adapters.pop)

@@ -3,11 +3,12 @@
 import base64
 import os
 import struct
+import warnings
 from bisect import bisect_left
 from functools import lru_cache
 
 import numpy as np
-from xarray import Dataset, Variable
+from xarray import Dataset, SerializationWarning, Variable
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.backends.common import AbstractDataStore
 from xarray.backends.store import StoreBackendEntrypoint
@@ -17,7 +18,7 @@ from xarray.core import indexing
 
 from ._c import NO_VARIABLE
 from .array import open
-from .errors import Corrupt, Error, NotFound
+from .errors import Error, NotFound
 from .group import open_group
 from .listing import list_nodes
 from .storage import shown
@@ -78,7 +79,7 @@ class _Store(AbstractDataStore):
                 continue
             try:
                 array = open(path, node.name, threads=threads, cache=cache, memory_limits=memory_limits)
-                attributes = _attributes(array)
+                attributes = _attributes(array, name)
             except Error as error:
                 # As xarray's own engines do.
                 raise error.about(f"variable {name!r} cannot be opened: {error}; to open the others, pass "
@@ -158,8 +159,8 @@ def _text_types(format):
     return create_vlen_dtype(str), np.dtype(object)
 
 
-def _attributes(array):
-    """An array's attributes, with the value that marks missing elements as _FillValue. In Zarr v2 that is the fill
+def _attributes(array, name):
+    """A variable's attributes, with the value that marks missing elements as _FillValue. In Zarr v2 that is the fill
     value of the metadata, if they have one."""
     attrs, fill_value = dict(array.attrs), array.fill_value if array.format == "Zarr v2" else None
     if array.dtype == object:
@@ -168,24 +169,30 @@ def _attributes(array):
     if fill_value is not None:
         attrs["_FillValue"] = fill_value
     elif "_FillValue" in attrs:
-        attrs["_FillValue"] = _decoded(attrs["_FillValue"], array)
+        attrs["_FillValue"] = _decoded(attrs["_FillValue"], array, name)
     return attrs
 
 
-def _decoded(value, array):
-    """The _FillValue as an element, if it is one. xarray writes that of floats and complex numbers for Zarr v3 as the
-    bytes of a little-endian double in base64, or of two in a list, and that of bytes in base64."""
+def _decoded(value, array, name):
+    """The _FillValue of a variable as an element, or as it is stored if it is none. xarray writes that of floats and
+    complex numbers for Zarr v3 as the bytes of a little-endian double in base64, or of two in a list, and that of bytes
+    in base64."""
     dtype = array.dtype
     parts = value if isinstance(value, list) else [value]
     if dtype.kind in "fcS" and parts and all(isinstance(part, str) for part in parts):
         try:
+            if dtype.kind == "c":
+                with np.errstate(all="ignore"):
+                    return dtype.type(complex(*map(_number, parts)))
+            [text] = parts
             if dtype.kind == "S":
-                return base64.b64decode(value, validate=True) if array.format == "Zarr v3" else value.encode()
-            numbers = [_number(part) for part in parts]
+                return base64.b64decode(text, validate=True) if array.format == "Zarr v3" else text.encode()
             with np.errstate(all="ignore"):
-                return dtype.type(complex(*numbers) if dtype.kind == "c" else numbers[0])
-        except (AttributeError, TypeError, ValueError, struct.error):
-            raise Corrupt(f"the attribute _FillValue is no value of the type {array.type_name}: {value!r}") from None
+                return dtype.type(_number(text))
+        except (TypeError, ValueError, struct.error):
+            warnings.warn(f"variable {name!r}: the attribute _FillValue is no value of the type {array.type_name}: "
+                          f"{value!r}. No element is marked as missing.", SerializationWarning, stacklevel=2)
+            return value
     if dtype.kind not in "biuf" or len(parts) != 1 or not isinstance(parts[0], (int, float)):
         return value
     with np.errstate(all="ignore"):

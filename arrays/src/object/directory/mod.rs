@@ -94,7 +94,7 @@ impl Directory {
     }
 
     /// Sets whether a write waits until the object and its name are on the disk (fsync), so that they survive a power
-    /// failure. By default it does not.
+    /// failure. By default it does not. If waiting for the name fails, the write fails, and the object is the new one.
     ///
     /// The name includes every directory that leads to the object, whoever has created it. Directories below this one
     /// are synced with every write. This directory itself and those above it are synced with the first write, as far up

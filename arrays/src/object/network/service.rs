@@ -3,12 +3,15 @@
 
 use std::future::Future;
 use std::mem;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use object_store::ClientOptions;
-use object_store::client::{HttpClient, HttpConnector, ReqwestConnector};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
@@ -38,10 +41,47 @@ impl HttpConnector for Clients {
             return Ok(client.clone());
         }
         let client = ReqwestConnector::default().connect(options)?;
+        let client = HttpClient::new(Patient { client, options: options.clone(), of_long_requests: OnceLock::new() });
         clients.push((options_text, client.clone()));
         Ok(client)
     }
 }
+
+/// Requests with more bytes than this are long: at 10 KiB in a second they take as long as a server may be silent.
+const LONG: usize = 256 << 10;
+
+/// A client that has another one for long requests. As long as a request is sent the server is silent, and the first
+/// client would give it up and send it again. The second waits as long as the write has [time](within).
+#[derive(Debug)]
+struct Patient {
+    client: HttpClient,
+    options: ClientOptions,
+    of_long_requests: OnceLock<HttpClient>,
+}
+
+impl Patient {
+    fn client(&self, request: &HttpRequest) -> &HttpClient {
+        if request.body().content_length() <= LONG {
+            return &self.client;
+        }
+        self.of_long_requests.get_or_init(|| {
+            let options = self.options.clone().with_timeout_disabled().with_read_timeout_disabled();
+            ReqwestConnector::default().connect(&options).unwrap_or_else(|_| self.client.clone())
+        })
+    }
+}
+
+impl HttpService for Patient {
+    fn call<'s, 'f>(&'s self, request: HttpRequest) -> Pin<Box<dyn Future<Output = Answered> + Send + 'f>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        Box::pin(self.client(&request).execute(request))
+    }
+}
+
+type Answered = Result<HttpResponse, HttpError>;
 
 /// The one that runs, if there is one.
 static CURRENT: OnceLock<Lock<Weak<Service>>> = OnceLock::new();

@@ -16,7 +16,8 @@ use crate::object::byte_range::ByteRange;
 use crate::object::close::close;
 use crate::object::directory::{Named, Root, named};
 use crate::object::name::Name;
-use crate::object::names::{self, Listed};
+use crate::object::names::Listed;
+use crate::object::sorted_names::SortedNames;
 use crate::object::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::object::{positioned, temp_name};
 use crate::open_object::{ObjectState, Opening, Versions, read_at};
@@ -44,11 +45,13 @@ pub struct ZipWriter {
 }
 
 struct State {
-    /// By name, ascending.
-    entries: Vec<(String, Written)>,
+    entries: SortedNames<Written>,
     /// Where the next entry begins.
     end: u64,
+    /// Whether the file has its name, and is not written to any more.
     is_finished: bool,
+    /// Whether that name is on the disk, if the caller has asked for it.
+    is_name_synced: bool,
 }
 
 /// An entry that has been written.
@@ -81,7 +84,12 @@ impl ZipWriter {
             let partial = named(&temp_name::name(&name)?)?;
             match root.create_new(&partial) {
                 Ok(file) => {
-                    let state = Lock::new(State { entries: Vec::new(), end: 0, is_finished: false });
+                    let state = Lock::new(State {
+                        entries: SortedNames::default(),
+                        end: 0,
+                        is_finished: false,
+                        is_name_synced: false,
+                    });
                     return Ok(ZipWriter { file, root, path, name, partial, is_synced: false, state });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
@@ -106,7 +114,7 @@ impl ZipWriter {
     fn written(&self, name: &str) -> Result<Option<Written>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let state = self.state()?;
-        Ok(state.find(name).ok().and_then(|at| state.entries.get(at)).map(|(_, written)| *written))
+        Ok(state.entries.get(name).copied())
     }
 
     fn append(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -145,8 +153,10 @@ impl ZipWriter {
         const PIECE: usize = 64 << 10;
         let mut piece = Vec::new();
         let mut end = state.end;
-        for (name, written) in &state.entries {
+        let mut num_entries = 0;
+        for (name, written) in state.entries.iter() {
             let &Written { header, len, crc, .. } = written;
+            num_entries += 1;
             New { name, crc, len, header }.add_record(&mut piece)?;
             if piece.len() >= PIECE {
                 positioned::write_at(&self.file, end, &piece)?;
@@ -156,7 +166,7 @@ impl ZipWriter {
         }
         positioned::write_at(&self.file, end, &piece)?;
         end += piece.len() as u64;
-        let (zip64, is_zip64, record) = end::write(state.end, end, state.entries.len() as u64);
+        let (zip64, is_zip64, record) = end::write(state.end, end, num_entries);
         if is_zip64 {
             positioned::write_at(&self.file, end, &zip64)?;
             end += zip64.len() as u64;
@@ -169,33 +179,24 @@ impl ZipWriter {
         }
         // The file stays open to be read. To close a second descriptor tells of writes that have failed, too.
         close(self.file.try_clone()?)?;
-        self.root.rename(&self.partial, &self.name)?;
-        if self.is_synced {
-            self.root.sync_directory("")?;
-            self.root.sync_above()?;
-        }
-        Ok(())
+        Ok(self.root.rename(&self.partial, &self.name)?)
+    }
+
+    /// Waits until the file's name is on the disk.
+    fn sync_name(&self) -> Result<()> {
+        self.root.sync_directory("")?;
+        Ok(self.root.sync_above()?)
     }
 }
 
 impl State {
-    /// Where a name is, or where it would be.
-    fn find(&self, name: &str) -> std::result::Result<usize, usize> {
-        self.entries.binary_search_by(|(other, _)| other.as_str().cmp(name))
-    }
-
     /// Takes up an entry that has been written. Of several threads that write an object at the same time, the last one
     /// that began counts.
     fn keep(&mut self, name: String, written: Written) -> Result<()> {
-        match self.find(&name) {
-            Ok(at) if self.entries[at].1.header > written.header => {}
-            Ok(at) => self.entries[at].1 = written,
-            Err(at) => {
-                self.entries.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-                self.entries.insert(at, (name, written));
-            }
+        match self.entries.get(&name) {
+            Some(other) if other.header > written.header => Ok(()),
+            _ => Ok(self.entries.insert(name, written).map(drop)?),
         }
-        Ok(())
     }
 }
 
@@ -229,11 +230,7 @@ impl ObjectStore for ZipWriter {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         // `one` may use the storage, so the lock is not held meanwhile.
         let mut listed = Listed::NOTHING;
-        {
-            let state = self.state()?;
-            let name = |i: usize| state.entries.get(i).map_or("", |(name, _)| name);
-            names::list(state.entries.len(), name, prefix, &mut |name, entry| listed.push(name, entry))?;
-        }
+        self.state()?.entries.list(prefix, &mut |name, entry| listed.push(name, entry))?;
         listed.tell(one)
     }
 
@@ -244,19 +241,23 @@ impl ObjectStore for ZipWriter {
     fn remove(&self, name: &str) -> Result<()> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let mut state = self.state()?;
-        match state.find(name) {
-            Ok(_) if state.is_finished => return Err(Error::from(ErrorKind::ReadOnly).in_object(name)),
-            Ok(at) => drop(state.entries.remove(at)),
-            Err(_) => {}
+        if state.is_finished && state.entries.get(name).is_some() {
+            return Err(Error::from(ErrorKind::ReadOnly).in_object(name));
         }
+        state.entries.remove(name);
         Ok(())
     }
 
     fn finish(&self) -> Result<()> {
         let mut state = self.state()?;
+        let about = |error: Error| error.in_object(&*self.path);
         if !state.is_finished {
-            self.complete(&state).map_err(|error| error.in_object(&*self.path))?;
+            self.complete(&state).map_err(about)?;
             state.is_finished = true;
+        }
+        if self.is_synced && !state.is_name_synced {
+            self.sync_name().map_err(about)?;
+            state.is_name_synced = true;
         }
         Ok(())
     }
@@ -285,12 +286,11 @@ mod tests {
 
     #[test]
     fn of_several_writes_of_an_object_the_one_that_began_last_counts() {
-        let mut state = State { entries: Vec::new(), end: 0, is_finished: false };
+        let mut state = State { entries: SortedNames::default(), end: 0, is_finished: false, is_name_synced: false };
         for (name, header, due) in [("b", 100, 100), ("b", 50, 100), ("a", 70, 70), ("b", 150, 150), ("a", 60, 70)] {
             state.keep(name.to_owned(), Written { header, data: header + 31, len: 1, crc: 0 }).unwrap();
-            let at = state.find(name).unwrap();
-            assert_eq!(state.entries[at].1.header, due);
+            assert_eq!(state.entries.get(name).unwrap().header, due);
         }
-        assert_eq!(state.entries.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(state.entries.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b"]);
     }
 }
