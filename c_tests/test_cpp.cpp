@@ -295,6 +295,8 @@ void variables_tell_what_they_are()
     // Complex numbers are two words, text has none.
     CHECK_EQ(Variable::of<std::complex<float>>({2}, {2}).word_size(), 4);
     CHECK_EQ((Variable::of<std::array<char, 8>>({2}, {2}).word_size()), 1);
+    CHECK_EQ((Variable::of<std::array<std::complex<float>, 2>>({2}, {2}).word_size()), 4);
+    CHECK_EQ((Variable::of<std::array<std::array<float, 2>, 3>>({2}, {2}).word_size()), 4);
     CHECK_EQ(Variable::of<double>({}, {}).rank(), 0);
 
     // Chunks in Fortran order, in the other byte order.

@@ -177,6 +177,8 @@ void texts()
     names.write({{3}, {1}}, std::array<const char *, 1>{"Jean"});
     CHECK(names.read<std::string>() == (std::vector<std::string>{"Ada", "Grace", "nobody", "Jean"}));
     CHECK(names.read<std::string>({{3}, {0}}).empty());
+    names.write({{2}, {1}}, std::array<const char *, 1>{nullptr});
+    CHECK(names.read<std::string>({{2}, {1}}).at(0).empty());
     std::array<std::string, 2> two;
     names.read_into({{0}, {2}, {3}}, two);
     CHECK(two[1] == "Jean");

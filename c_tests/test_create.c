@@ -346,6 +346,26 @@ static void no_codecs(nczchunk_storage *storage)
     }
 }
 
+/* A report that was not initialized is refused before anything is done, and after another error it is as it was. */
+static void reports_of_calls_that_fail(nczchunk_storage *storage)
+{
+    static const size_t none[2] = {0, 0};
+    nczchunk_rechunk_options options = NCZCHUNK_RECHUNK_OPTIONS_INIT;
+    nczchunk_rechunk_report report;
+    nczchunk_array *array = NULL, *made = NULL;
+
+    CHECK_OK(nczchunk_array_open_in(storage, "uncompressed", NCZCHUNK_READ, &array, NULL));
+    memset(&report, 0, sizeof report);
+    CHECK_EQ(nczchunk_rechunk_in(array, storage, "rechunked/none", &options, &report, NULL), NCZCHUNK_EINVAL);
+    CHECK(nczchunk_array_open_in(storage, "rechunked/none", NCZCHUNK_READ, &made, NULL) != NCZCHUNK_NOERR);
+    report.struct_size = sizeof report;
+    report.num_passes = 77;
+    options.chunk_shape = none;
+    CHECK_EQ(nczchunk_rechunk_in(array, storage, "rechunked/none", &options, &report, NULL), NCZCHUNK_EINVAL);
+    CHECK_EQ(report.num_passes, 77);
+    nczchunk_array_close(array);
+}
+
 /* A path is whatever the system takes for one: here "grüße.zarr" as old systems in Europe wrote it. */
 static void a_path_that_is_not_utf8(void)
 {
@@ -382,6 +402,7 @@ int main(void)
     a_path_that_is_not_utf8();
     what_cannot_be_created(storage);
     no_codecs(storage);
+    reports_of_calls_that_fail(storage);
     settings_that_a_codec_does_not_have(storage);
     nczchunk_storage_free(storage);
     return 0;

@@ -2015,6 +2015,11 @@ typedef struct nczchunk_advise_costs {
      */
     size_t most_bytes;
     /**
+     * In steps of how many bytes a chunk is decoded, up to the last element that is read: 128 KiB as this library
+     * decodes zstd without other codecs. 0 if it is decoded as a whole.
+     */
+    size_t step_bytes;
+    /**
      * How long a request takes until its first byte is there, in seconds. 0 for 0.0001.
      */
     double latency;
@@ -2043,11 +2048,6 @@ typedef struct nczchunk_advise_costs {
      * How many bytes a second are copied from decoded chunks to where they are wanted. 0 for 4e9.
      */
     double copying;
-    /**
-     * In steps of how many bytes a chunk is decoded, up to the last element that is read: 128 KiB as this library
-     * decodes zstd without other codecs. 0 if it is decoded as a whole.
-     */
-    size_t step_bytes;
 } nczchunk_advise_costs;
 
 /**

@@ -365,7 +365,7 @@ struct Layout {
             named[order[i]] = true;
             layout.strides[order[i]] = stride;
             if (count[order[i]] > 1) {
-                if (static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max() / stride) < count[order[i]])
+                if (static_cast<std::size_t>((std::numeric_limits<std::ptrdiff_t>::max)() / stride) < count[order[i]])
                     throw Error(Status::invalid, "the memory is larger than the address space");
                 stride *= static_cast<std::ptrdiff_t>(count[order[i]]);
             }
@@ -468,12 +468,12 @@ class Context {
     {
         struct Owner final : Told {
             explicit Owner(Callable &&with) : tell(std::move(with)) {}
-            bool operator()(const Progress &far) override
+            bool operator()(const Progress &reached) override
             {
                 if constexpr (std::is_same_v<std::invoke_result_t<Callable &, const Progress &>, bool>) {
-                    return tell(far);
+                    return tell(reached);
                 } else {
-                    tell(far);
+                    tell(reached);
                     return true;
                 }
             }
@@ -503,7 +503,7 @@ class Context {
         Told(const Told &) = delete;
         Told &operator=(const Told &) = delete;
         virtual ~Told() = default;
-        virtual bool operator()(const Progress &far) = 0;
+        virtual bool operator()(const Progress &reached) = 0;
     };
 
     void set_progress(std::unique_ptr<Told> told);
@@ -767,6 +767,7 @@ template <class T> void destroy(void *user) noexcept
 /// an Error for a status other than 0. If several threads have thrown, it throws the exception at the first chunk in
 /// order. A callback may also throw while a C function runs that was called in another way. Then the callback returns
 /// the status of the exception: that of an Error, NCZCHUNK_ENOMEM for std::bad_alloc, NCZCHUNK_EINTERNAL for any other.
+/// In a callback, call C functions in this way only: a call around the callback would throw what theirs throw.
 template <class Function> void call(Function &&function, ContextRef context = {})
 {
     detail::Call call(context);
@@ -796,9 +797,9 @@ Owned<Handle, Free> make(Function &&function, ContextRef with = {})
 
 inline void Context::set_progress(std::unique_ptr<Told> told)
 {
-    const auto tell = [](void *user, const nczchunk_progress *far) noexcept {
+    const auto tell = [](void *user, const nczchunk_progress *reached) noexcept {
         return detail::guarded([&] {
-            const bool go_on = (*static_cast<Told *>(user))(*far);
+            const bool go_on = (*static_cast<Told *>(user))(*reached);
             return go_on ? NCZCHUNK_NOERR : static_cast<int>(std::errc::operation_canceled);
         });
     };
@@ -816,7 +817,9 @@ namespace detail {
 /// The bytes of the words that elements of a type consist of; 0 if the size of the element determines them.
 template <class T> struct WordSize : std::integral_constant<std::size_t, 0> {};
 template <class T> struct WordSize<std::complex<T>> : std::integral_constant<std::size_t, sizeof(T)> {};
-template <class T, std::size_t N> struct WordSize<std::array<T, N>> : std::integral_constant<std::size_t, sizeof(T)> {};
+template <class T, std::size_t N>
+struct WordSize<std::array<T, N>>
+    : std::integral_constant<std::size_t, WordSize<T>::value != 0 ? WordSize<T>::value : sizeof(T)> {};
 
 inline std::string text(std::size_t number) { return std::to_string(number); }
 
@@ -1090,7 +1093,7 @@ class Coding {
     template <class Container> void put(const Container &result) const noexcept
     {
         const Span<const std::byte> bytes = as_bytes(result);
-        if (const std::size_t size = std::min(bytes.size(), coding_->capacity); size > 0)
+        if (const std::size_t size = (std::min)(bytes.size(), coding_->capacity); size > 0)
             std::memcpy(coding_->destination, bytes.data(), size);
         coding_->nbytes = bytes.size();
     }
@@ -1297,8 +1300,8 @@ class Request {
     template <class Container> void put(const Container &stored) const noexcept
     {
         const Span<const std::byte> all = as_bytes(stored);
-        const std::size_t rest = all.size() - std::min(request_->offset, all.size());
-        if (const std::size_t size = std::min(rest, request_->size); size > 0)
+        const std::size_t rest = all.size() - (std::min)(request_->offset, all.size());
+        if (const std::size_t size = (std::min)(rest, request_->size); size > 0)
             std::memcpy(request_->buffer, all.data() + request_->offset, size);
         request_->nbytes = rest;
     }
@@ -1708,8 +1711,8 @@ class Selection {
         for (std::size_t d = 0; d < rank; d++) {
             const std::size_t count = count_[d];
             is_refused_ = is_refused_ || count > variable.dimlen(d);
-            if (count != 0 && elements_ > std::numeric_limits<std::size_t>::max() / count)
-                elements_ = std::numeric_limits<std::size_t>::max();
+            if (count != 0 && elements_ > (std::numeric_limits<std::size_t>::max)() / count)
+                elements_ = (std::numeric_limits<std::size_t>::max)();
             else
                 elements_ *= count;
         }
@@ -1752,7 +1755,7 @@ class LayoutInBytes {
   public:
     LayoutInBytes(const Layout &layout, std::size_t rank, std::size_t element_size) : strides_(layout.strides)
     {
-        const auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / element_size;
+        const auto most = static_cast<std::size_t>((std::numeric_limits<std::ptrdiff_t>::max)()) / element_size;
         if (strides_.size() != rank)
             throw Error(Status::invalid, "the layout of memory has " + text(strides_.size()) + " strides for "
                                              + text(rank) + " dimensions");
@@ -1885,7 +1888,7 @@ class ListsInC {
             lists_.push_back(!lists[d] ? nullptr : lists[d]->empty() ? none : lists[d]->data());
             if (lists[d])
                 count_[d] = lists[d]->size();
-            if (count_[d] != 0 && elements_ > std::numeric_limits<std::size_t>::max() / count_[d])
+            if (count_[d] != 0 && elements_ > (std::numeric_limits<std::size_t>::max)() / count_[d])
                 throw Error(Status::invalid, "the lists select more elements than memory can hold");
             elements_ *= count_[d];
         }
@@ -2064,8 +2067,8 @@ class Plan {
         : copier_(variable.copier_), element_size_(variable.element_size()), rank_(variable.rank()), access_(access)
     {
         const detail::Selection selection(variable, hyperslab);
-        const detail::LayoutInBytes memory(layout, rank_, std::max<std::size_t>(element_size_, 1));
-        if (element_size_ != 0 && memory_size > std::numeric_limits<std::size_t>::max() / element_size_)
+        const detail::LayoutInBytes memory(layout, rank_, (std::max<std::size_t>)(element_size_, 1));
+        if (element_size_ != 0 && memory_size > (std::numeric_limits<std::size_t>::max)() / element_size_)
             throw Error(Status::invalid, "the memory is larger than the address space");
         memory_bytes_ = memory_size * element_size_;
         plan_ = detail::make<nczchunk_plan, nczchunk_plan_free>([&](nczchunk_plan **plan, nczchunk_context *context) {

@@ -206,7 +206,7 @@ class Attribute {
         } else if constexpr (std::is_floating_point_v<T>) {
             if constexpr (std::is_floating_point_v<Stored>) {
                 const bool is_finite = stored - stored == 0;
-                return !is_finite || (stored <= static_cast<Stored>(std::numeric_limits<T>::max())
+                return !is_finite || (stored <= static_cast<Stored>((std::numeric_limits<T>::max)())
                                       && stored >= static_cast<Stored>(std::numeric_limits<T>::lowest()))
                        || sizeof(T) > sizeof(Stored);
             } else {
@@ -217,10 +217,10 @@ class Attribute {
             return is_in_range<T>(stored) && static_cast<Stored>(static_cast<T>(stored)) == stored;
         } else if constexpr (std::is_signed_v<Stored>) {
             if (stored < 0)
-                return std::is_signed_v<T> && std::int64_t{stored} >= std::int64_t{std::numeric_limits<T>::min()};
-            return static_cast<std::uint64_t>(stored) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+                return std::is_signed_v<T> && std::int64_t{stored} >= std::int64_t{(std::numeric_limits<T>::min)()};
+            return static_cast<std::uint64_t>(stored) <= static_cast<std::uint64_t>((std::numeric_limits<T>::max)());
         } else {
-            return std::uint64_t{stored} <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+            return std::uint64_t{stored} <= static_cast<std::uint64_t>((std::numeric_limits<T>::max)());
         }
     }
 
@@ -228,8 +228,8 @@ class Attribute {
     /// is one less than a power of 2, which is exact as a floating-point number.
     template <class Integer, class Float> static bool is_in_range(Float number) noexcept
     {
-        const Float beyond = static_cast<Float>(std::numeric_limits<Integer>::max() / 2 + 1) * 2;
-        return number < beyond && number >= static_cast<Float>(std::numeric_limits<Integer>::min());
+        const Float beyond = static_cast<Float>((std::numeric_limits<Integer>::max)() / 2 + 1) * 2;
+        return number < beyond && number >= static_cast<Float>((std::numeric_limits<Integer>::min)());
     }
 
     nczchunk_attribute attribute_;
@@ -243,8 +243,13 @@ class Texts {
     template <class Container> explicit Texts(const Container &texts)
     {
         copies_.reserve(std::size(texts));
-        for (const auto &text : texts)
-            add(text);
+        for (const auto &text : texts) {
+            // NULL stands for an empty string, as in C.
+            if constexpr (std::is_pointer_v<std::decay_t<decltype(text)>>)
+                add(text != nullptr ? text : "");
+            else
+                add(text);
+        }
         for (const std::string &copy : copies_)
             pointers_.push_back(copy.c_str());
     }
@@ -565,9 +570,9 @@ class ObjectRequest {
     template <class Container> void put(const Container &object) const noexcept
     {
         const Span<const std::byte> all = as_bytes(object);
-        const std::uint64_t offset = std::min<std::uint64_t>(request_->offset, all.size());
+        const std::uint64_t offset = (std::min<std::uint64_t>)(request_->offset, all.size());
         const auto begin = static_cast<std::size_t>(from_end() ? all.size() - offset : offset);
-        const std::size_t size = std::min(all.size() - begin, request_->size);
+        const std::size_t size = (std::min)(all.size() - begin, request_->size);
         if (size > 0)
             std::memcpy(request_->buffer, all.data() + begin, size);
         set_length(size, all.size());

@@ -140,6 +140,9 @@ pub struct nczchunk_advise_costs {
     pub least_bytes: usize,
     /// The most bytes of a chunk, decoded. 0 for 64 MiB.
     pub most_bytes: usize,
+    /// In steps of how many bytes a chunk is decoded, up to the last element that is read: 128 KiB as this library
+    /// decodes zstd without other codecs. 0 if it is decoded as a whole.
+    pub step_bytes: usize,
     /// How long a request takes until its first byte is there, in seconds. 0 for 0.0001.
     pub latency: f64,
     /// How many bytes a second arrive. 0 for 1e9.
@@ -155,11 +158,8 @@ pub struct nczchunk_advise_costs {
     pub per_chunk: f64,
     /// How many bytes a second are copied from decoded chunks to where they are wanted. 0 for 4e9.
     pub copying: f64,
-    /// In steps of how many bytes a chunk is decoded, up to the last element that is read: 128 KiB as this library
-    /// decodes zstd without other codecs. 0 if it is decoded as a whole.
-    pub step_bytes: usize,
 }
-assert_can_grow!(nczchunk_advise_costs, step_bytes: usize);
+assert_can_grow!(nczchunk_advise_costs, copying: f64);
 // SAFETY: a structure of C with words and numbers only, the first of which is its size; all of them may be 0, and there
 // is no padding at its end.
 unsafe impl Growing for nczchunk_advise_costs {}

@@ -460,7 +460,7 @@ pub(super) fn format(format: usize) -> Result<ArrayFormat> {
         Ok(0 | NCZCHUNK_ZARR_V3) => Ok(ArrayFormat::ZarrV3),
         Ok(NCZCHUNK_ZARR_V2) => Ok(ArrayFormat::ZarrV2),
         Ok(NCZCHUNK_NCZARR) => Ok(ArrayFormat::NcZarr),
-        _ => Err(ErrorKind::Argument("format must be one of the NCZCHUNK_FORMAT_ constants").into()),
+        _ => Err(ErrorKind::Argument("format must be NCZCHUNK_ZARR_V3, NCZCHUNK_ZARR_V2 or NCZCHUNK_NCZARR").into()),
     }
 }
 

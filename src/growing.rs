@@ -70,7 +70,7 @@ pub(super) unsafe fn write_growing<T: Growing>(pointer: *mut T, value: T) -> Res
 ///
 /// # Safety
 /// The pointer is NULL or points to a `usize`.
-unsafe fn size_of_growing<T: Growing>(pointer: *const T) -> Result<usize> {
+pub(super) unsafe fn size_of_growing<T: Growing>(pointer: *const T) -> Result<usize> {
     if pointer.is_null() {
         return Err(ErrorKind::Argument("the structure is NULL").into());
     }

@@ -24,7 +24,7 @@ use std::ffi::{c_char, c_int, c_void};
 use super::array::utf8;
 use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
 use super::context::report;
-use super::growing::{Growing, assert_can_grow, write_growing};
+use super::growing::{Growing, assert_can_grow, size_of_growing, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::{handle, optional, text};
 use nczchunk::write_references;
@@ -145,6 +145,7 @@ pub unsafe extern "C" fn nczchunk_array_read_cost(
             let array = &handle(array, "array is NULL")?.array;
             let rank = array.variable().rank();
             let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
+            size_of_growing(cost)?;
             let found = array.read_cost(&Hyperslab::from_lists(start, count, stride))?;
             let told = nczchunk_read_cost {
                 struct_size: 0,

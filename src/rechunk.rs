@@ -20,7 +20,7 @@ use super::array::{file_path, optional_text};
 use super::array_objects::{nczchunk_array, nczchunk_storage};
 use super::context::{report, report_transfer};
 use super::create::{chosen_codecs, endian, format, given, nczchunk_codec_setting};
-use super::growing::{Growing, assert_can_grow, read_growing, write_growing};
+use super::growing::{Growing, assert_can_grow, read_growing, size_of_growing, write_growing};
 use super::objects::nczchunk_context;
 use super::pointers::handle;
 use nczchunk::{Description, RechunkOptions, RechunkPlan, rechunk, rechunk_in, rechunk_plan};
@@ -196,6 +196,10 @@ unsafe fn described(
 ) -> Result<()> {
     // SAFETY: the caller's promise.
     let (source, from) = unsafe { (&handle(source, "source is NULL")?.array, read_growing(options)?) };
+    if !report.is_null() {
+        // SAFETY: it begins with its size.
+        unsafe { size_of_growing(report) }?;
+    }
     let rank = source.variable().rank();
     // SAFETY: each list is NULL or has as many entries as are documented, and temporary is NULL or alive.
     let (chunk_shape, shard_shape, temporary) =
@@ -254,7 +258,7 @@ unsafe fn described(
         to.memory = passes.iter().map(|pass| pass.memory).max().unwrap_or(0);
         to.least_memory = plan.least_memory;
     }
-    if !report.is_null() {
+    if !report.is_null() && (made.is_ok() || least > 0) {
         // SAFETY: it is a structure of the size that it says.
         unsafe { write_growing(report, to) }?;
     }

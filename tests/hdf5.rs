@@ -30,11 +30,12 @@ struct Due {
     values: Vec<u8>,
 }
 
-/// The files of `tests/vectors/hdf5.py`.
+/// The files of `tests/vectors/hdf5.py` and `tests/vectors/hdf5_rules.py`.
 fn files() -> Vec<File> {
-    let packed = include_bytes!("vectors/hdf5.bin.gz");
     let mut data = Vec::new();
-    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut data).unwrap();
+    for packed in [&include_bytes!("vectors/hdf5.bin.gz")[..], include_bytes!("vectors/hdf5_rules.bin.gz")] {
+        flate2::read::GzDecoder::new(packed).read_to_end(&mut data).unwrap();
+    }
     let (mut files, mut rest) = (Vec::<File>::new(), data.as_slice());
     while !rest.is_empty() {
         let end = rest.iter().position(|byte| *byte == b'\n').unwrap();
@@ -269,6 +270,61 @@ fn attributes_are_of_netcdfs_types() {
     assert!(t.is_unlimited(0) && !t.is_unlimited(1));
     assert_eq!(t.attributes_json(), r#"{"_FillValue":-99,"units":"K","valid_range":[0,90]}"#);
     assert_eq!(nodes[0].attributes_json(), r#"{"title":"a file of netCDF-C"}"#);
+}
+
+/// Strings of a fixed length lose what fills them up and nothing else; names that dimension scales keep for themselves
+/// are only hidden there.
+#[test]
+fn attributes_lose_no_bytes_and_no_names() {
+    let storage = place(&file("conventions.h5").bytes);
+    let nodes = list(&storage, "", true).unwrap();
+    let node = |name: &str| nodes.iter().find(|node| node.name() == name).unwrap();
+    let bytes = |node: &Node, name: &str| {
+        let attribute = node.attributes().iter().find(|attribute| attribute.name() == name)?;
+        match attribute.values() {
+            AttributeValues::Bytes(bytes) => Some(bytes.to_vec()),
+            AttributeValues::Texts(_) => None,
+        }
+    };
+    for (name, due) in [
+        ("terminated", &b"a"[..]),
+        ("terminated_end", b"a \n  "),
+        ("terminated_one", b"\0"),
+        ("zeros", b"a\0b\n "),
+        ("zeros_end", b"a \n  "),
+        ("zeros_one", b"\0"),
+        ("spaces", b"a\0b\n \0\0"),
+        ("spaces_end", b"a \n"),
+        ("spaces_one", b"\0"),
+    ] {
+        assert_eq!(bytes(node(""), name).as_deref(), Some(due), "{name}");
+    }
+    for name in ["", "v"] {
+        let own = ["CLASS", "NAME"].map(|attribute| text(node(name), attribute));
+        assert_eq!(own, ["own", "name"].map(|text| Some(text.to_owned())), "{name}");
+    }
+    assert_eq!(text(node(""), "REFERENCE_LIST").as_deref(), Some("int32 4"));
+    assert_eq!((node("x").attributes().len(), node("v").attributes().len()), (1, 2));
+    assert!(node("x").left_out().is_empty() && node("v").left_out().is_empty());
+    // Two numbers with a gap between them are no complex number.
+    let of = |name| Array::open_in(&storage, name, Access::Read).unwrap();
+    assert_eq!(of("gap").element_type().to_string(), "V16");
+    let numbers = [1f32, 4., 2., 5., 3., 6.];
+    let gap: Vec<u8> = numbers.iter().flat_map(|number| [number.to_le_bytes(), [0; 4]].concat()).collect();
+    assert_eq!(values(&of("gap"), &Hyperslab::all()).unwrap(), gap);
+    // A fill value of a char is one byte, whatever it is.
+    let nodes = list(&place(&file("char.nc").bytes), "c", true).unwrap();
+    assert_eq!(bytes(&nodes[0], "_FillValue"), Some(vec![0]));
+}
+
+#[test]
+fn texts_of_attributes_do_not_depend_on_the_sizes_of_addresses() {
+    for file in files().iter().filter(|file| file.name.starts_with("sizes")) {
+        let nodes = list(&place(&file.bytes), "", true).unwrap();
+        let found = ["text", "texts"].map(|name| text(&nodes[0], name));
+        assert_eq!(found, ["b\u{e4}r", "one|two22|three"].map(|text| Some(text.to_owned())), "{}", file.name);
+        assert!(nodes.iter().any(|node| node.name() == "g/soft" && node.error().is_none()), "{}", file.name);
+    }
 }
 
 #[test]

@@ -96,13 +96,19 @@ def cases_of(path, name):
             node = file[array]
             if b"not a netCDF variable" in np.bytes_(node.attrs.get("NAME", b"")):
                 continue
-            values = np.asarray(node[()])
-            attributes = {key: int(node.attrs[key]) for key in node.attrs if key.startswith("a")}
+            is_text = node.dtype.kind == "O"
+            values = np.asarray(node.asstr()[()] if is_text else node[()], object if is_text else None)
+            attributes = {key: told(node.attrs[key]) for key in node.attrs if key.startswith("a")}
             dimensions = None
             if "DIMENSION_LIST" in node.attrs:
                 dimensions = [file[scales[0]].name.rsplit("/", 1)[1] for scales in node.attrs["DIMENSION_LIST"]]
             yield Case(f"{name}, {array}", path, values, array, type_of(values), dimensions=dimensions,
                        attributes=attributes if dimensions is None and "CLASS" not in node.attrs else None)
+
+
+def told(value):
+    """An attribute's value: a text, texts or an integer."""
+    return value if isinstance(value, str) else value.tolist()
 
 
 def type_of(values):
@@ -223,22 +229,48 @@ def shared_messages(root):
 
 
 def superblocks(root):
-    """Superblocks of version 1, which have the width of the trees, and of the others; addresses of 4 and 8 bytes."""
+    """Superblocks of version 1, which have the width of the trees, and of the others; addresses and lengths of 4 and 8
+    bytes, also of different sizes. libhdf5 finds no unlimited dimension in files of the latest version whose lengths
+    have 4 bytes."""
     library = libhdf5()
-    for tree, address, version, due in [(64, 8, "earliest", 1), (32, 8, "earliest", 0), (32, 4, "earliest", 0),
-                                        (16, 4, "earliest", 1), (32, 8, "v108", 2), (32, 8, "latest", 3)]:
-        path = root / f"superblock-{due}-{tree}-{address}.h5"
+    for tree, address, length, version, due in [
+            (64, 8, 8, "earliest", 1), (32, 8, 8, "earliest", 0), (32, 4, 4, "earliest", 0), (16, 4, 4, "earliest", 1),
+            (32, 4, 8, "earliest", 0), (32, 8, 4, "earliest", 0), (16, 8, 4, "earliest", 1),
+            (32, 8, 8, "v108", 2), (32, 8, 8, "latest", 3), (32, 4, 8, "latest", 3)]:
+        path = root / f"superblock-{due}-{tree}-{address}-{length}.h5"
         created, opened = h5py.h5p.create(h5py.h5p.FILE_CREATE), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
         assert library.H5Pset_istore_k(created.id, tree) == 0
-        created.set_sizes(address, address)
+        created.set_sizes(address, length)
         opened.set_libver_bounds(*{"earliest": (h5py.h5f.LIBVER_EARLIEST, h5py.h5f.LIBVER_LATEST),
                                    "v108": (h5py.h5f.LIBVER_V18, h5py.h5f.LIBVER_V18),
                                    "latest": (h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)}[version])
         with h5py.File(h5py.h5f.create(str(path).encode(), h5py.h5f.ACC_TRUNC, created, opened)) as file:
             made = file.create_dataset("g/v", (300, 20), "<i4", chunks=(1, 7), maxshape=(None, 20), compression="gzip")
             made[7:290] = np.arange(283 * 20).reshape(283, 20)
+            made.attrs["a0"], made.attrs["a1"] = "b\u00e4r", ["one", "two22", "three"]
+            file.create_dataset("texts", data=["alpha", "be", "", "delta " * 9, "e"], dtype=h5py.string_dtype())
+            file["x"] = np.arange(3)
+            file["x"].make_scale("x")
+            file["of_x"] = np.arange(3.0)
+            file["of_x"].dims[0].attach_scale(file["x"])
         assert path.read_bytes()[8] == due, path
         yield from cases_of(path, path.name)
+
+
+def conventions(root):
+    """Names that dimension scales keep for themselves, on other objects."""
+    path = root / "conventions.h5"
+    with h5py.File(path, "w") as file:
+        for name in ["own", "x", "of_x"]:
+            file[name] = np.arange(3.0)
+        file["own"].attrs["CLASS"], file["own"].attrs["NAME"] = "IMAGE", "name"
+        file["x"].make_scale("x")
+        file["x"].attrs["a0"] = np.int32(5)
+        file["of_x"].dims[0].attach_scale(file["x"])
+    numbers = np.arange(3.0)
+    yield Case("a user's attributes named CLASS and NAME", path, numbers, "own",
+               attributes={"CLASS": "IMAGE", "NAME": "name"})
+    yield Case("a scale's attributes", path, numbers, "x", attributes={"a0": 5}, dimensions=["x"])
 
 
 def filtered_heaps(root):
@@ -334,6 +366,7 @@ def cases(root):
     yield from szip(root)
     yield from shared_messages(root)
     yield from superblocks(root)
+    yield from conventions(root)
     yield from filtered_heaps(root)
     yield from external_links(root)
     yield from refused(root)

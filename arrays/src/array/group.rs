@@ -49,7 +49,12 @@ pub fn create_group(
 /// Creates a group below a path, as [`create_group`] does, of the format of the group that it is in unless one is
 /// given. A directory is not made for what cannot be.
 pub fn create_group_at(path: &Path, name: &str, format: Option<ArrayFormat>, attributes_json: &str) -> Result<()> {
-    create_group(&Storage::new(Memory::new())?, name, format.unwrap_or(ArrayFormat::ZarrV3), attributes_json, &[])?;
+    let tried = |format| create_group(&Storage::new(Memory::new())?, name, format, attributes_json, &[]);
+    match format {
+        Some(format) => tried(format)?,
+        // What one format refuses, such as a name, the other may have.
+        None => tried(ArrayFormat::ZarrV3).or_else(|error| tried(ArrayFormat::ZarrV2).map_err(|_| error))?,
+    }
     let storage = create_storage(path)?;
     let format = match format {
         Some(format) => format,
@@ -193,6 +198,18 @@ mod tests {
     use crate::array::list;
     use crate::object::read_whole;
     use crate::{Array, Description, ElementType};
+
+    /// What one format refuses the other may have: that of the group above counts.
+    #[cfg(not(miri))]
+    #[test]
+    fn a_group_at_a_path_has_a_name_of_its_format() {
+        let path = std::env::temp_dir().join(format!("nczchunk-group-at-{}", std::process::id()));
+        create_group_at(&path, "old", Some(ArrayFormat::ZarrV2), "").unwrap();
+        create_group_at(&path, "old/__x", None, "").unwrap();
+        assert!(create_group_at(&path, "__x", Some(ArrayFormat::ZarrV3), "").is_err());
+        assert!(create_group_at(&path, "a/../b", None, "").is_err());
+        std::fs::remove_dir_all(&path).unwrap();
+    }
 
     #[test]
     fn groups_have_their_attributes_and_those_above() {

@@ -3,7 +3,7 @@
 //! A storage of joined ones has what is in the first of them. An array with the dimension goes on in the others; one
 //! without it is that of the first.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::backing::Stored;
 use super::file::FileKind;
@@ -20,10 +20,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{InPart, InParts, Locate, ObjectChunks};
 use crate::grid::{Access, Dimension};
 use crate::json::{self, At, Value};
-use crate::object::{Directory, Joined, OneFile, Part, ReopenedFile, Storage, paths};
+use crate::object::{Directories, Joined, OneFile, Part, Storage, paths};
 #[cfg(feature = "network")]
 use crate::object::{Network, Service, Url};
-use crate::shared::Shared;
 use crate::store::ChunkStore;
 use crate::variable::Variable;
 
@@ -124,7 +123,7 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>, nesting: &mut Ne
 /// What files of several paths are in.
 #[derive(Default)]
 struct Known {
-    directories: Vec<(PathBuf, Shared<Directory>)>,
+    directories: Directories,
     /// Servers and buckets, each with what the URLs of all their objects begin with.
     #[cfg(feature = "network")]
     servers: Vec<(Service, String, Storage)>,
@@ -172,20 +171,8 @@ fn part(path: &Path, known: &mut Known, nesting: &mut Nesting) -> Result<(String
     let is_directory = paths::is_directory(&full).map_err(|error| Error::from(error).in_object(path.display()))?;
     let opened = if is_directory { None } else { Some(OneFile::open(&full)?) }
         .filter(|file| FileKind::of(file, OneFile::NAME).is_ok_and(|kind| kind.has_arrays(false)));
-    let (Some(parent), Some(name), Some(opened)) = (full.parent(), full.file_name(), opened) else {
-        return Ok((text, open_within(path, nesting)?));
-    };
-    let name = name.to_str().ok_or(not_utf8)?;
-    let directory = match known.directories.iter().find(|(other, _)| other == parent) {
-        Some((_, directory)) => directory.clone(),
-        None => {
-            let opened = Directory::open(parent).map_err(|error| error.in_object(parent.display()))?;
-            let directory = Shared::new(opened)?;
-            alloc::push(&mut known.directories, (parent.to_owned(), directory.clone()))?;
-            directory
-        }
-    };
-    let file = Storage::new(ReopenedFile::new(directory, name, &opened)?)?.file(OneFile::NAME)?;
+    let Some(opened) = opened else { return Ok((text, open_within(path, nesting)?)) };
+    let file = Storage::new(known.directories.file(&full, &opened)?)?.file(OneFile::NAME)?;
     Ok((text, file.at_path(&full)?))
 }
 
@@ -468,6 +455,9 @@ pub(super) fn list_each(
 
 #[cfg(all(test, feature = "codecs"))]
 mod tests {
+    #[cfg(not(miri))]
+    use std::path::PathBuf;
+
     use super::*;
     use crate::object::delayed::DelayedStorage;
     use crate::object::{Entry, Memory, PrefixedStorage, read_whole};

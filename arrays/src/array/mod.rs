@@ -48,7 +48,7 @@ use crate::cache::Cache;
 use crate::dataset::{Attribute, Attributes, Opened};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::grid::{Access, Dimension};
+use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
 use crate::object::{Memory, Storage, check_name};
@@ -444,11 +444,8 @@ impl Array {
         let new_shape = alloc::copied(shape)?;
         let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
         let cut = if shrinks { resize::cut(&old, &opened.store, &chunks, shape) } else { Ok(()) };
-        let [stored, known] = [&old, &opened.variable].map(|variable| variable.dimensions().iter().map(Dimension::len));
-        if shrinks || stored.ne(known) {
-            // What the store remembers of shards and chunks that are removed, now or by another, is dropped with it.
-            opened.store = now;
-        }
+        // What the store remembers of shards and chunks that are removed, now or by another, is dropped with it.
+        opened.store = now;
         cut?;
         documents::change(storage, name, array_document(metadata.format), documents::V2_ARRAY, |array| {
             array.set("shape", Value::numbers(shape)?)
@@ -537,10 +534,11 @@ impl Array {
         let format = metadata.format;
         documents::change(storage, name, documents::of_attributes(format), documents::V2_ARRAY, |document| {
             let attributes = documents::attributes_mut(document, format)?;
+            let before = if metadata.is_nczarr { Some(attributes.copied()?) } else { None };
             change(attributes)?;
             let copy = attributes.copied()?;
-            if metadata.is_nczarr {
-                check_fill_value(storage, name, metadata, &copy)?;
+            if let Some(before) = before {
+                check_fill_value(storage, name, &before, &copy)?;
             }
             let attributes = zarr::attributes(&copy, Some(element))?;
             changed = Some((make(&attributes)?, attributes, copy));
@@ -855,11 +853,14 @@ impl Array {
 
 /// Refuses attributes with which an array of NCZarr would have another fill value: chunks that are absent, and what was
 /// cut off, would read as something else.
-fn check_fill_value(storage: &Storage, name: &str, metadata: &Metadata, attributes: &Value) -> Result<()> {
+fn check_fill_value(storage: &Storage, name: &str, before: &Value, after: &Value) -> Result<()> {
+    if before.get(zarr::FILL_VALUE) == after.get(zarr::FILL_VALUE) {
+        return Ok(());
+    }
     let missing = || Error::from(ErrorKind::NotFound("array")).in_object(name);
     let array = zarr::document(storage, name, documents::V2_ARRAY)?.ok_or_else(missing)?;
-    let changed = zarr::v2_of_values(&array, Some(attributes), storage.codecs())?;
-    match zarr::is_same_fill_value(&changed, metadata) {
+    let with = |attributes| zarr::v2_of_values(&array, Some(attributes), storage.codecs());
+    match zarr::is_same_fill_value(&with(before)?, &with(after)?) {
         true => Ok(()),
         false => {
             let reason = "_FillValue is the fill value of an array of NCZarr, which cannot be changed";

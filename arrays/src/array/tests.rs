@@ -385,7 +385,9 @@ fn what_another_has_cut_off_is_fill_value_when_the_array_grows() {
     array.set_cache(Some(&Cache::new(1 << 20).unwrap()));
     array.write(&Hyperslab::all(), &[1i16, 2, 3, 4]).unwrap();
     assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 3, 4]);
-    Array::open_in(&storage, "v", Access::Write).unwrap().resize(&[2]).unwrap();
+    let mut other = Array::open_in(&storage, "v", Access::Write).unwrap();
+    other.resize(&[2]).unwrap();
+    other.resize(&[4]).unwrap();
     array.resize(&[5]).unwrap();
     assert_eq!(array.read::<i16>(&Hyperslab::all()).unwrap(), [1, 2, 0, 0, 0]);
 }

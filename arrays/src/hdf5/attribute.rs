@@ -4,7 +4,7 @@ use super::bits::Bits;
 use super::btree::Tree;
 use super::bytes::{Cursor, is_of_the_file, malformed};
 use super::dataset::Dataspace;
-use super::datatype::{Datatype, What};
+use super::datatype::{Datatype, Padding, What};
 use super::file::File;
 use super::header::{HEAP_ID, Header, in_heap, kind, shared};
 use super::heap::{FractalHeap, HeapId, collection};
@@ -25,19 +25,13 @@ pub(super) struct Stored {
 }
 
 /// What netCDF and HDF5's dimension scales keep among the attributes for themselves.
-const HIDDEN: [&str; 9] = [
-    "_NCProperties",
-    "_Netcdf4Dimid",
-    "_Netcdf4Coordinates",
-    "_nc3_strict",
-    "CLASS",
-    "NAME",
-    "REFERENCE_LIST",
-    "DIMENSION_LIST",
-    "DIMENSION_LABELS",
-];
+const HIDDEN: [&str; 6] =
+    ["_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "DIMENSION_LIST", "DIMENSION_LABELS"];
 
-/// All attributes of an object, in the order in which they were made, if the file records it.
+/// What only dimension scales keep for themselves. Attributes of other objects may have these names.
+const HIDDEN_OF_SCALES: [&str; 3] = ["CLASS", "NAME", "REFERENCE_LIST"];
+
+/// All attributes of an object, in the order in which they were made or, where that is not told, are stored.
 pub(super) fn stored(file: &File, header: &Header) -> Result<Vec<Stored>> {
     let mut all = Vec::new();
     for message in &header.messages {
@@ -62,11 +56,13 @@ fn dense(file: &File, bytes: &[u8], all: &mut Vec<Stored>) -> Result<()> {
     let flags = cursor.u8()?;
     cursor.skip(if flags & 1 != 0 { 2 } else { 0 })?;
     let (Some(heap), Some(tree)) = (cursor.address()?, cursor.address()?) else { return Ok(()) };
-    let mut heap = FractalHeap::read(file, heap)?;
-    Tree::read(file, tree)?.each(file, &mut |record| {
+    let (mut heap, mut records) = (FractalHeap::read(file, heap)?, Vec::new());
+    Tree::read(file, tree)?.each(file, &mut |record| Ok(alloc::push(&mut records, alloc::copied(record)?)?))?;
+    heap.sort(&mut records);
+    records.iter().try_for_each(|record| {
         let mut cursor = Cursor::new(record, file.sizes);
         let (id, flags, order) = (cursor.take(HEAP_ID)?, cursor.u8()?, cursor.u32()?);
-        let bytes = if flags & 1 << 1 != 0 { in_heap(file, kind::ATTRIBUTE, id)? } else { heap.object(id)? };
+        let bytes = if flags & 1 << 1 != 0 { in_heap(file, kind::ATTRIBUTE, id)? } else { heap.object(file, id)? };
         Ok(alloc::push(all, attribute(file, &bytes, order)?)?)
     })
 }
@@ -122,7 +118,9 @@ pub(super) fn shown(file: &File, header: &Header) -> Result<Attributes> {
 
 fn values_of(file: &File, all: Vec<Stored>) -> Result<(Vec<Attribute>, Vec<Error>)> {
     let (mut list, mut left_out) = (Vec::new(), Vec::new());
-    for stored in all.into_iter().filter(|stored| !HIDDEN.contains(&stored.name.as_str())) {
+    let of_scales = if is_scale(&all) { &HIDDEN_OF_SCALES[..] } else { &[] };
+    let is_hidden = |name: &str| HIDDEN.contains(&name) || of_scales.contains(&name);
+    for stored in all.into_iter().filter(|stored| !is_hidden(&stored.name)) {
         match of_netcdf(&stored.datatype) {
             Ok(of) => {
                 let (element, values) = values(file, &stored, of)?;
@@ -161,11 +159,12 @@ fn values(file: &File, stored: &Stored, (element, endian): (ElementType, Endian)
     Ok(match element {
         ElementType::String => (element, Values::Texts(texts(file, bytes)?)),
         ElementType::Char | ElementType::Text { .. } => {
-            let text = |bytes| lossy_text(without_end(bytes, datatype.has_spaces));
-            let is_char = element == ElementType::Char;
-            let is_list_of_char = is_char && space.shape.len() == 1;
+            let text = |bytes| lossy_text(without_end(bytes, datatype.padding));
+            let is_list_of_char = element == ElementType::Char && space.shape.len() == 1;
             if space.shape.is_empty() || is_list_of_char {
-                let values = if is_list_of_char { bytes } else { without_end(bytes, datatype.has_spaces) };
+                // One zero is a value: the fill value of an array of this type.
+                let is_whole = is_list_of_char || *bytes == [0];
+                let values = if is_whole { bytes } else { without_end(bytes, datatype.padding) };
                 return Ok((ElementType::Char, Values::Bytes(alloc::copied(values)?)));
             }
             let mut list = Vec::new();
@@ -207,9 +206,16 @@ pub(super) fn native(bytes: &[u8], element: ElementType, endian: Endian) -> Resu
 }
 
 /// A text without what fills it up.
-fn without_end(bytes: &[u8], has_spaces: bool) -> &[u8] {
-    let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-    if has_spaces { bytes.trim_ascii_end() } else { bytes }
+fn without_end(bytes: &[u8], padding: Padding) -> &[u8] {
+    let without = |filler: u8| {
+        let last = bytes.iter().rposition(|byte| *byte != filler);
+        bytes.get(..last.map_or(0, |last| last + 1)).unwrap_or_default()
+    };
+    match padding {
+        Padding::Terminated => bytes.split(|byte| *byte == 0).next().unwrap_or_default(),
+        Padding::Zeros => without(0),
+        Padding::Spaces => without(b' '),
+    }
 }
 
 /// What the elements of a list of any length or the bytes of a text are: where they are in a global heap, and how many.
@@ -244,7 +250,7 @@ fn texts(file: &File, bytes: &[u8]) -> Result<Vec<String>> {
         let text =
             heap.get(id.number)?.get(..len as usize).ok_or_else(|| malformed("a string is longer than its object"))?;
         file.charge(u64::from(len))?;
-        alloc::push(&mut texts, lossy_text(without_end(text, false))?)?;
+        alloc::push(&mut texts, lossy_text(without_end(text, Padding::Terminated))?)?;
     }
     Ok(texts)
 }
@@ -282,8 +288,13 @@ pub(super) fn text<'a>(all: &'a [Stored], name: &str) -> Option<&'a [u8]> {
     let stored = all.iter().find(|stored| stored.name == name)?;
     match stored.datatype.what {
         What::Element(ElementType::Char | ElementType::Text { .. }, _) => {
-            Some(without_end(&stored.bytes, stored.datatype.has_spaces))
+            Some(without_end(&stored.bytes, stored.datatype.padding))
         }
         _ => None,
     }
+}
+
+/// Whether an array with these attributes is a dimension's scale.
+pub(super) fn is_scale(all: &[Stored]) -> bool {
+    text(all, "CLASS") == Some(b"DIMENSION_SCALE")
 }

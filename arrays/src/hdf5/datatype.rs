@@ -11,10 +11,19 @@ use crate::variable::Endian;
 pub(super) struct Datatype {
     pub what: What,
     pub size: usize,
-    /// Whether texts end with spaces rather than with zeros.
-    pub has_spaces: bool,
+    /// What texts end with.
+    pub padding: Padding,
     /// What it says of elements that is not shown.
     pub left_out: Option<&'static str>,
+}
+
+/// What stands behind a text of a fixed length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Padding {
+    /// A zero, and anything behind it.
+    Terminated,
+    Zeros,
+    Spaces,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,7 +72,7 @@ impl Datatype {
         let first = cursor.u8()?;
         let (version, bits, size) = (first >> 4, cursor.number(3)?, cursor.u32()? as usize);
         let endian = if bits & 1 == 0 { Endian::Little } else { Endian::Big };
-        let (mut has_spaces, mut left_out) = (false, None);
+        let (mut padding, mut left_out) = (Padding::Terminated, None);
         let what = match first & 15 {
             0 | 4 => {
                 let is_signed = first & 15 == 0 && bits & 1 << 3 != 0;
@@ -115,7 +124,11 @@ impl Datatype {
                 What::Refused("HDF5's time datatype")
             }
             3 => {
-                has_spaces = bits & 15 == 2;
+                padding = match bits & 15 {
+                    1 => Padding::Zeros,
+                    2 => Padding::Spaces,
+                    _ => Padding::Terminated,
+                };
                 match size {
                     0 => return Err(malformed("strings of 0 bytes")),
                     1 => What::Element(ElementType::Char, Endian::Native),
@@ -162,7 +175,7 @@ impl Datatype {
                 opaque(size, Datatype::within(cursor, depth)?.what)
             }
             11 => match Datatype::within(cursor, depth)?.what {
-                What::Element(ElementType::Float | ElementType::Double, endian) if matches!(size, 8 | 16) => {
+                What::Element(part, endian) if is_complex(size, part) => {
                     What::Element(ElementType::Complex { bytes: size }, endian)
                 }
                 what => opaque(size, what),
@@ -172,7 +185,7 @@ impl Datatype {
         if size == 0 {
             return Err(malformed("elements of 0 bytes"));
         }
-        Ok(Datatype { what, size, has_spaces, left_out })
+        Ok(Datatype { what, size, padding, left_out })
     }
 
     /// A structure: bytes, unless it is a complex number, as h5py writes it.
@@ -193,14 +206,17 @@ impl Datatype {
         }
         let [(b"r" | b"real", 0, what), (b"i" | b"imag", offset, other)] = parts.as_slice() else { return Ok(all) };
         Ok(match what {
-            What::Element(ElementType::Float | ElementType::Double, endian)
-                if what == other && matches!(size, 8 | 16) && *offset == size as u64 / 2 =>
-            {
+            What::Element(part, endian) if what == other && is_complex(size, *part) && *offset == size as u64 / 2 => {
                 What::Element(ElementType::Complex { bytes: size }, *endian)
             }
             _ => all,
         })
     }
+}
+
+/// Whether two such numbers without a gap are a complex number of this size.
+fn is_complex(size: usize, part: ElementType) -> bool {
+    matches!((part, size), (ElementType::Float, 8) | (ElementType::Double, 16))
 }
 
 /// What consists of these: bytes, unless they say where others are.
@@ -251,5 +267,28 @@ mod tests {
         let tagged = read(b"\x15\x08\0\0\x04\0\0\0", b"JPEG\0\0\0\0");
         assert_eq!(tagged, (ElementType::Opaque { len: 4 }, Some("the tag of an opaque type")));
         assert_eq!(read(b"\x15\0\0\0\x04\0\0\0", b""), (ElementType::Opaque { len: 4 }, None));
+    }
+
+    /// Two numbers are a complex one only if nothing is between and behind them.
+    #[test]
+    fn complex_numbers_have_no_gaps() {
+        let (float, double) = (
+            b"\x11\x20\x1f\0\x04\0\0\0\0\0\x20\0\x17\x08\0\x17\x7f\0\0\0",
+            b"\x11\x20\x3f\0\x08\0\0\0\0\0\x40\0\x34\x0b\0\x34\xff\x03\0\0",
+        );
+        let read = |bytes: &[u8]| {
+            Datatype::read(&mut Cursor::new(bytes, Sizes { address: 8, length: 8 })).unwrap().element().unwrap().0
+        };
+        let structure = |size: u8, second: u8, part: &[u8]| {
+            read(&[b"\x36\x02\0\0", &[size, 0, 0, 0][..], b"r\0\0", part, b"i\0", &[second], part].concat())
+        };
+        assert_eq!(structure(8, 4, float), ElementType::Complex { bytes: 8 });
+        assert_eq!(structure(16, 8, double), ElementType::Complex { bytes: 16 });
+        assert_eq!(structure(16, 8, float), ElementType::Opaque { len: 16 });
+        assert_eq!(structure(8, 0, float), ElementType::Opaque { len: 8 });
+        let complex = |size: u8, part: &[u8]| read(&[b"\x5b\0\0\0", &[size, 0, 0, 0][..], part].concat());
+        assert_eq!(complex(8, float), ElementType::Complex { bytes: 8 });
+        assert_eq!(complex(16, double), ElementType::Complex { bytes: 16 });
+        assert_eq!(complex(16, float), ElementType::Opaque { len: 16 });
     }
 }

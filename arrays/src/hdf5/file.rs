@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use super::bytes::{Cursor, Sizes, malformed};
+use super::header::SharedMessages;
 use crate::alloc;
 use crate::dataset::HDF5_MAGIC;
 use crate::error::{ErrorKind, Result};
@@ -34,6 +35,8 @@ pub(super) struct File {
     pub root: u64,
     pub extension: Option<u64>,
     pub limit: Limit,
+    /// The messages that objects share, once one was looked for.
+    pub shared: RefCell<Option<Vec<SharedMessages>>>,
     blocks: RefCell<HashMap<u64, Vec<u8>>>,
     /// How many bytes may still be read.
     budget: Cell<u64>,
@@ -69,9 +72,20 @@ impl File {
         let sizes = Sizes { address: 8, length: 8 };
         let budget = Cell::new(len.saturating_mul(TIMES).saturating_add(MORE));
         let limit = storage.memory_limits().metadata();
-        let (storage, name, blocks) = (storage.clone(), alloc::text(name)?, RefCell::new(HashMap::new()));
-        let mut file =
-            File { number, storage, name, len, base: 0, sizes, root: 0, extension: None, limit, blocks, budget };
+        let mut file = File {
+            number,
+            storage: storage.clone(),
+            name: alloc::text(name)?,
+            len,
+            base: 0,
+            sizes,
+            root: 0,
+            extension: None,
+            limit,
+            shared: RefCell::new(None),
+            blocks: RefCell::new(HashMap::new()),
+            budget,
+        };
         file.keep(0, first)?;
         for at in superblocks(len) {
             file.base = at;
@@ -95,8 +109,9 @@ impl File {
                 // What is reserved, the ranks of B-trees, which each of them records, and flags.
                 start.skip(1 + 2 + 2 + 4 + if version == 1 { 4 } else { 0 })?;
                 let mut rest = Cursor::new(bytes.get(start.position()..).unwrap_or_default(), self.sizes);
-                // The base address, where the free space is, the file's end, the driver, and the root group's entry.
-                rest.skip(5 * self.sizes.address)?;
+                // The base address, where the free space is, the file's end, the driver, and in the root group's entry
+                // where its name is.
+                rest.skip(4 * self.sizes.address + self.sizes.length)?;
                 self.root = rest.address()?.ok_or_else(|| malformed("the file has no root group"))?;
             }
             2 | 3 => {
@@ -178,6 +193,7 @@ impl File {
     /// Forgets what has been read of it.
     pub(super) fn forget(&self) {
         self.blocks.borrow_mut().clear();
+        *self.shared.borrow_mut() = None;
     }
 
     fn keep(&self, number: u64, block: Vec<u8>) -> Result<()> {

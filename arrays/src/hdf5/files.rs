@@ -4,28 +4,37 @@
 //! the file that has the link. That is the first place where libhdf5 looks unless a program or the environment says
 //! otherwise, and no other file of the same name is read instead.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::bytes::malformed;
 use super::file::File;
+use super::group::Group;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Directory, Storage};
+use crate::object::{Directories, OneFile, Storage};
 use crate::shared::Shared;
 
 /// Links lead to no more files than so many in a call, and blocks of so many are kept.
 const MOST_FILES: usize = 1 << 16;
 const MOST_KEPT: usize = 16;
 
+/// Groups are forgotten when they have more links than this together.
+const MOST_KEPT_LINKS: usize = 1 << 18;
+
+/// What a group that is kept counts for in what may be read of its file, so that following links has an end, too.
+const STEP: u64 = 64;
+
 /// The files.
 #[derive(Default)]
 pub(super) struct Files {
     /// By their whole paths or, in a storage of objects, their names there.
     opened: RefCell<HashMap<String, Shared<File>>>,
-    /// The directories that they are in.
-    directories: RefCell<Vec<(PathBuf, Storage)>>,
+    directories: RefCell<Directories>,
+    /// Groups by the numbers of their files and their addresses, and how many links they have.
+    groups: RefCell<HashMap<(usize, u64), Shared<Group>>>,
+    num_links: Cell<usize>,
 }
 
 impl Files {
@@ -62,11 +71,30 @@ impl Files {
         if let Some(file) = self.find(key) {
             return Ok(file);
         }
-        let (Some(parent), Some(name)) = (full.parent(), full.file_name().and_then(|name| name.to_str())) else {
-            return Err(ErrorKind::NotFound("file").into());
-        };
+        // It is not kept open, for there may be many of them.
+        let file = self.directories.borrow_mut().file(&full, &OneFile::open(&full)?)?;
         // Links of that file lead on from where the path says that it is, as libhdf5 has it.
-        self.add(key, &self.directory(parent, &from.storage)?.file(name)?.at_path(&path)?)
+        self.add(key, &Storage::new(file)?.like(&from.storage).file(OneFile::NAME)?.at_path(&path)?)
+    }
+
+    /// The group at an address of a file. Links lead to the same groups again and again, which are read once.
+    pub(super) fn group(&self, file: &File, address: u64) -> Result<Shared<Group>> {
+        let key = (file.number, address);
+        if let Some(group) = self.groups.borrow().get(&key) {
+            file.charge(STEP)?;
+            return Ok(group.clone());
+        }
+        let group = Shared::new(Group::read(file, address)?)?;
+        let mut groups = self.groups.borrow_mut();
+        if self.num_links.get() > MOST_KEPT_LINKS {
+            groups.clear();
+            self.num_links.set(0);
+        }
+        groups.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        groups.insert(key, group.clone());
+        // A group without links takes memory, too.
+        self.num_links.set(self.num_links.get() + group.links.len() + 1);
+        Ok(group)
     }
 
     fn find(&self, key: &str) -> Option<Shared<File>> {
@@ -87,16 +115,6 @@ impl Files {
         opened.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
         opened.insert(alloc::text(key)?, file.clone());
         Ok(file)
-    }
-
-    /// The storage for a directory. Files in it are not kept open, for there may be many of them.
-    fn directory(&self, path: &Path, like: &Storage) -> Result<Storage> {
-        if let Some((_, storage)) = self.directories.borrow().iter().find(|(other, _)| other == path) {
-            return Ok(storage.clone());
-        }
-        let storage = Storage::new(Directory::open(path)?.with_whole_names(alloc::path(&[path])?))?.like(like);
-        alloc::push(&mut self.directories.borrow_mut(), (alloc::path(&[path])?, storage.clone()))?;
-        Ok(storage)
     }
 }
 

@@ -29,6 +29,41 @@ pub(super) enum Target {
     Elsewhere,
 }
 
+/// What netCDF-C writes before the name of a variable that is called like a dimension without being its coordinate.
+pub(super) const NO_COORDINATE: &str = "_nc4_non_coord_";
+
+/// A group: where its header is, and what is in it.
+pub(super) struct Group {
+    pub address: u64,
+    /// As [`links`] has them.
+    pub links: Vec<Link>,
+    /// The numbers of the links, sorted by their names.
+    by_name: Vec<usize>,
+}
+
+impl Group {
+    pub(super) fn read(file: &File, address: u64) -> Result<Group> {
+        let links = links(file, &Header::read(file, address)?)?;
+        let mut by_name = alloc::collected(0..links.len())?;
+        let name = |i: &usize| links.get(*i).map_or("", |link| link.name.as_str());
+        by_name.sort_unstable_by(|one, other| (name(one), one).cmp(&(name(other), other)));
+        Ok(Group { address, links, by_name })
+    }
+
+    /// The link that netCDF calls so.
+    pub(super) fn find(&self, name: &str) -> Option<&Link> {
+        self.first(&[NO_COORDINATE, name]).or_else(|| self.first(&[name]))
+    }
+
+    /// The first link whose name consists of these parts.
+    fn first(&self, parts: &[&str]) -> Option<&Link> {
+        let order = |link: &Link| link.name.bytes().cmp(parts.iter().flat_map(|part| part.bytes()));
+        let link = |i: &usize| self.links.get(*i);
+        let at = self.by_name.partition_point(|i| link(i).is_some_and(|link| order(link).is_lt()));
+        self.by_name.get(at).and_then(link).filter(|link| order(link).is_eq())
+    }
+}
+
 /// Whether a header is that of a group.
 pub(super) fn is_group(header: &Header) -> bool {
     [kind::SYMBOL_TABLE, kind::LINK_INFO, kind::LINK].iter().any(|kind| header.has(*kind))
@@ -94,9 +129,12 @@ fn link(cursor: &mut Cursor<'_>) -> Result<Link> {
 /// The links that are in a heap, as the records of a tree say.
 fn dense(file: &File, heap: u64, tree: u64, links: &mut Vec<Link>) -> Result<()> {
     const HASH: usize = 4;
-    let mut heap = FractalHeap::read(file, heap)?;
-    Tree::read(file, tree)?.each(file, &mut |record| {
-        let object = heap.object(record.get(HASH..).unwrap_or_default())?;
+    let (mut heap, mut ids) = (FractalHeap::read(file, heap)?, Vec::new());
+    Tree::read(file, tree)?
+        .each(file, &mut |record| Ok(alloc::push(&mut ids, alloc::copied(record.get(HASH..).unwrap_or_default())?)?))?;
+    heap.sort(&mut ids);
+    ids.iter().try_for_each(|id| {
+        let object = heap.object(file, id)?;
         Ok(alloc::push(links, link(&mut Cursor::new(&object, file.sizes))?)?)
     })
 }
@@ -174,11 +212,11 @@ fn table(file: &File, address: u64, names: &[u8], links: &mut Vec<Link>) -> Resu
     cursor.version(1)?;
     cursor.skip(1)?;
     let count = usize::from(cursor.u16()?);
-    let bytes = file.read(address, (8 + count * (2 * sizes.address + 24)) as u64)?;
+    let bytes = file.read(address, (8 + count * (sizes.length + sizes.address + 24)) as u64)?;
     let mut cursor = Cursor::new(&bytes, sizes);
     cursor.skip(8)?;
     for _ in 0..count {
-        let name = text(names, cursor.number(sizes.address)?)?;
+        let name = text(names, cursor.length()?)?;
         file.charge(name.len() as u64)?;
         let (object, kind) = (cursor.address()?, cursor.u32()?);
         cursor.skip(4)?;

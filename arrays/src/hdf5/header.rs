@@ -4,7 +4,7 @@ use super::bytes::{Cursor, malformed};
 use super::file::File;
 use super::heap::FractalHeap;
 use crate::alloc;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What messages are about, by their numbers.
 pub(super) mod kind {
@@ -177,14 +177,43 @@ pub(super) fn shared(file: &File, kind: u16, cursor: &mut Cursor<'_>) -> Result<
     found.filter(|message| !message.is_shared).ok_or_else(|| malformed("a shared message is not at its address"))
 }
 
+/// The messages of some kinds that objects share: where their heap is, and the heap once it was read.
+pub(super) struct SharedMessages {
+    kinds: u16,
+    address: Option<u64>,
+    heap: Option<FractalHeap>,
+}
+
 /// The message of a kind that has this number in the heap of those that objects share.
 pub(super) fn in_heap(file: &File, kind: u16, id: &[u8]) -> Result<Vec<u8>> {
-    let nowhere = || malformed("there is no table of the messages that objects share");
-    let extension = Header::read(file, file.extension.ok_or_else(nowhere)?)?;
-    let message = extension.find(file, kind::SHARED_TABLE)?.ok_or_else(nowhere)?;
+    let mut kept = file.shared.borrow_mut();
+    let all = match &mut *kept {
+        Some(all) => all,
+        none => none.insert(shared_messages(file)?),
+    };
+    let is_of = |messages: &&mut SharedMessages| messages.kinds.checked_shr(kind.into()).unwrap_or(0) & 1 != 0;
+    let messages = all.iter_mut().find(is_of).ok_or_else(no_table)?;
+    let heap = match &mut messages.heap {
+        Some(heap) => heap,
+        none => none.insert(FractalHeap::read(file, messages.address.ok_or_else(no_table)?)?),
+    };
+    heap.object(file, id)
+}
+
+#[cold]
+fn no_table() -> Error {
+    malformed("there is no table of the messages that objects share")
+}
+
+/// What the table says of the messages that objects share.
+fn shared_messages(file: &File) -> Result<Vec<SharedMessages>> {
+    let extension = Header::read(file, file.extension.ok_or_else(no_table)?)?;
+    // This message cannot be shared itself.
+    let is_table = |message: &&Message| message.kind == kind::SHARED_TABLE && !message.is_shared;
+    let message = extension.messages.iter().find(is_table).ok_or_else(no_table)?;
     let mut cursor = Cursor::new(&message.bytes, file.sizes);
     cursor.version(0)?;
-    let (table, count) = (cursor.address()?.ok_or_else(nowhere)?, usize::from(cursor.u8()?));
+    let (table, count) = (cursor.address()?.ok_or_else(no_table)?, usize::from(cursor.u8()?));
     let len = 4 + count * (14 + 2 * file.sizes.address);
     let bytes = file.read(table, len as u64 + 4)?;
     let mut all = Cursor::new(&bytes, file.sizes);
@@ -192,16 +221,14 @@ pub(super) fn in_heap(file: &File, kind: u16, id: &[u8]) -> Result<Vec<u8>> {
     all.checksum()?;
     let mut cursor = Cursor::new(&bytes, file.sizes);
     cursor.mark(b"SMTB")?;
+    let mut all = Vec::new();
     for _ in 0..count {
         cursor.version(0)?;
         cursor.skip(1)?;
         let kinds = cursor.u16()?;
-        // From which length on messages are shared, how many a list has, and how many there are.
-        cursor.skip(4 + 2 + 2 + 2)?;
-        let (_, heap) = (cursor.address()?, cursor.address()?);
-        if kinds.checked_shr(kind.into()).unwrap_or(0) & 1 != 0 {
-            return FractalHeap::read(file, heap.ok_or_else(nowhere)?)?.object(id);
-        }
+        // From which length on messages are shared, how many a list has, how many there are, and the list's address.
+        cursor.skip(4 + 2 + 2 + 2 + file.sizes.address)?;
+        alloc::push(&mut all, SharedMessages { kinds, address: cursor.address()?, heap: None })?;
     }
-    Err(nowhere())
+    Ok(all)
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::btree::Tree;
-use super::bytes::{Cursor, Sizes, bytes_for, malformed};
+use super::bytes::{Cursor, Sizes, bytes_for, little_endian, malformed};
 use super::dataset::{self, Filter};
 use super::file::File;
 use super::open::codec_of;
@@ -14,9 +14,8 @@ use crate::codec::Chain;
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A fractal heap.
-pub(super) struct FractalHeap<'f> {
-    file: &'f File,
+/// A fractal heap. It has to be asked with the file that it was read from.
+pub(super) struct FractalHeap {
     id_len: usize,
     /// Whether direct blocks have checksums.
     has_checksums: bool,
@@ -52,8 +51,8 @@ const KEPT: usize = 8 << 20;
 /// The most rows that a block of blocks has: each from the third on has blocks of twice the size.
 const MOST_ROWS: u64 = 64;
 
-impl<'f> FractalHeap<'f> {
-    pub(super) fn read(file: &'f File, address: u64) -> Result<Self> {
+impl FractalHeap {
+    pub(super) fn read(file: &File, address: u64) -> Result<Self> {
         let sizes = file.sizes;
         let mut len = 22 + 12 * sizes.length + 3 * sizes.address;
         let filters_len = Cursor::new(file.read(address, 9)?.get(7..).unwrap_or_default(), sizes).u16()?;
@@ -90,7 +89,6 @@ impl<'f> FractalHeap<'f> {
         }
         let len_size = bytes_for(largest).min((largest_block.ilog2() as usize).div_ceil(8).max(1));
         Ok(FractalHeap {
-            file,
             id_len,
             has_checksums: flags & 1 << 1 != 0,
             largest,
@@ -109,10 +107,19 @@ impl<'f> FractalHeap<'f> {
         })
     }
 
+    /// Sorts numbers of objects by where these begin in the heap, so that each block is read once.
+    pub(super) fn sort(&self, ids: &mut [Vec<u8>]) {
+        let offset = |id: &[u8]| match id.split_first() {
+            Some((first, rest)) if first >> 4 == 0 => little_endian(rest.get(..self.offset_size).unwrap_or_default()),
+            _ => 0,
+        };
+        ids.sort_unstable_by(|one, other| (offset(one), one).cmp(&(offset(other), other)));
+    }
+
     /// The object of this number.
-    pub(super) fn object(&mut self, id: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn object(&mut self, file: &File, id: &[u8]) -> Result<Vec<u8>> {
         let id = id.get(..self.id_len.min(id.len())).unwrap_or_default();
-        let mut cursor = Cursor::new(id, self.file.sizes);
+        let mut cursor = Cursor::new(id, file.sizes);
         let first = cursor.u8()?;
         match first >> 4 {
             0 => {
@@ -120,9 +127,9 @@ impl<'f> FractalHeap<'f> {
                 if len > self.largest {
                     return Err(malformed("an object of a heap is longer than the maximum"));
                 }
-                self.managed(offset, len)
+                self.managed(file, offset, len)
             }
-            1 => self.huge(&mut cursor),
+            1 => self.huge(file, &mut cursor),
             2 => {
                 // The length is one less, and has 12 bits where a byte more is there for it.
                 let mut len = usize::from(first & 15) + 1;
@@ -135,8 +142,8 @@ impl<'f> FractalHeap<'f> {
         }
     }
 
-    fn huge(&self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
-        let Sizes { address, length } = self.file.sizes;
+    fn huge(&self, file: &File, cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
+        let Sizes { address, length } = file.sizes;
         let nowhere = || malformed("an object of a heap has no address");
         // Where an object is, what it is stored as, and how many bytes it has then.
         let place = |cursor: &mut Cursor<'_>| {
@@ -151,8 +158,8 @@ impl<'f> FractalHeap<'f> {
             found = Some(place(cursor)?);
         } else {
             let number = cursor.number(cursor.left().min(length))?;
-            Tree::read(self.file, self.huge.ok_or_else(nowhere)?)?.each(self.file, &mut |record| {
-                let mut record = Cursor::new(record, self.file.sizes);
+            Tree::read(file, self.huge.ok_or_else(nowhere)?)?.each(file, &mut |record| {
+                let mut record = Cursor::new(record, file.sizes);
                 let place = place(&mut record)?;
                 if record.length()? == number {
                     found = Some(place);
@@ -161,21 +168,21 @@ impl<'f> FractalHeap<'f> {
             })?;
         }
         let Some((Some(at), stored, len)) = found else { return Err(nowhere()) };
-        self.read_stored(at, len, stored)
+        self.read_stored(file, at, len, stored)
     }
 
     /// So many bytes from an address on, which may have been through filters.
-    fn read_stored(&self, address: u64, len: u64, stored: Option<Filtered>) -> Result<Vec<u8>> {
-        let Some(Filtered { len: stored_len, skipped }) = stored else { return self.file.read(address, len) };
-        let stored = self.file.read(address, stored_len)?;
+    fn read_stored(&self, file: &File, address: u64, len: u64, stored: Option<Filtered>) -> Result<Vec<u8>> {
+        let Some(Filtered { len: stored_len, skipped }) = stored else { return file.read(address, len) };
+        let stored = file.read(address, stored_len)?;
         let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
-        self.file.limit.check(len.saturating_mul(2))?;
-        self.file.charge(len as u64)?;
+        file.limit.check(len.saturating_mul(2))?;
+        file.charge(len as u64)?;
         let mut codecs = Chain::default();
         for (i, filter) in self.filters.iter().enumerate() {
             if skipped.checked_shr(i as u32).unwrap_or(0) & 1 == 0 {
                 codecs.reserve()?;
-                codecs.push(codec_of(self.file, filter, (ElementType::UByte, 1))?);
+                codecs.push(codec_of(file, filter, (ElementType::UByte, 1))?);
             }
         }
         if codecs.is_empty() {
@@ -183,11 +190,11 @@ impl<'f> FractalHeap<'f> {
         }
         let (mut whole, mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY, Scratch::EMPTY);
         let mut buffer = Buffer::new(whole.room(len)?);
-        let as_is = codecs.decode(&stored, 0..len, &mut buffer, [&mut one, &mut other], self.file.limit)?;
+        let as_is = codecs.decode(&stored, 0..len, &mut buffer, [&mut one, &mut other], file.limit)?;
         Ok(alloc::copied(as_is.unwrap_or(buffer.filled()))?)
     }
 
-    fn managed(&mut self, offset: u64, len: u64) -> Result<Vec<u8>> {
+    fn managed(&mut self, file: &File, offset: u64, len: u64) -> Result<Vec<u8>> {
         let is_in = |(begin, block): &(u64, Vec<u8>)| {
             offset.checked_sub(*begin).is_some_and(|at| at.saturating_add(len) <= block.len() as u64)
         };
@@ -195,7 +202,7 @@ impl<'f> FractalHeap<'f> {
         let number = match before.checked_sub(1).filter(|number| self.blocks.get(*number).is_some_and(is_in)) {
             Some(number) => number,
             None => {
-                let block = self.direct_block(offset)?;
+                let block = self.direct_block(file, offset)?;
                 if self.kept > KEPT {
                     self.blocks.clear();
                     self.kept = 0;
@@ -221,11 +228,11 @@ impl<'f> FractalHeap<'f> {
     }
 
     /// The direct block that has this byte of the heap, and where it begins.
-    fn direct_block(&self, offset: u64) -> Result<(u64, Vec<u8>)> {
+    fn direct_block(&self, file: &File, offset: u64) -> Result<(u64, Vec<u8>)> {
         let nowhere = || malformed("no block holds an object of a heap");
         let (mut begin, mut address) = (0u64, self.root.ok_or_else(nowhere)?);
         if self.rows == 0 {
-            return self.read_direct(0, address, self.first_block, self.root_is_stored);
+            return self.read_direct(file, 0, (address, self.first_block, self.root_is_stored));
         }
         let direct_rows = u64::from(self.largest_block.ilog2() - self.first_block.ilog2()) + 2;
         let mut rows = self.rows;
@@ -245,11 +252,11 @@ impl<'f> FractalHeap<'f> {
             }
             let (row, column, size) = found.ok_or_else(nowhere)?;
             let number = row * self.width + column;
-            let (child, stored) = self.child(address, begin, (rows, direct_rows), number)?;
+            let (child, stored) = self.child(file, (address, begin), (rows, direct_rows), number)?;
             let child = child.ok_or_else(nowhere)?;
             begin = row_begin + column * size;
             if row < direct_rows {
-                return self.read_direct(begin, child, size, stored);
+                return self.read_direct(file, begin, (child, size, stored));
             }
             let below = u64::from(size.ilog2()).checked_sub(u64::from((self.first_block * self.width).ilog2()));
             let below = below.ok_or_else(nowhere)? + 1;
@@ -264,19 +271,19 @@ impl<'f> FractalHeap<'f> {
     /// the first ones have direct blocks.
     fn child(
         &self,
-        address: u64,
-        begin: u64,
+        file: &File,
+        (address, begin): (u64, u64),
         (rows, direct_rows): (u64, u64),
         number: u64,
     ) -> Result<(Option<u64>, Option<Filtered>)> {
-        let sizes = self.file.sizes;
+        let sizes = file.sizes;
         let before = 5 + sizes.address + self.offset_size;
         // What is said of a direct block and of one of blocks.
         let of_filters = if self.filters.is_empty() { 0 } else { sizes.length + 4 };
         let num_direct = rows.min(direct_rows) * self.width;
         let position = |number: u64| number * sizes.address as u64 + number.min(num_direct) * of_filters as u64;
         let len = before as u64 + position(rows * self.width);
-        let bytes = self.file.read(address, len + 4)?;
+        let bytes = file.read(address, len + 4)?;
         let mut cursor = Cursor::new(&bytes, sizes);
         cursor.mark(b"FHIB")?;
         cursor.version(0)?;
@@ -297,9 +304,15 @@ impl<'f> FractalHeap<'f> {
         Ok((child, stored))
     }
 
-    fn read_direct(&self, begin: u64, address: u64, size: u64, stored: Option<Filtered>) -> Result<(u64, Vec<u8>)> {
-        let mut bytes = self.read_stored(address, size, stored)?;
-        let sizes = self.file.sizes;
+    /// A direct block that begins there in the heap: where it is, how long it is, and how it is stored.
+    fn read_direct(
+        &self,
+        file: &File,
+        begin: u64,
+        (address, size, stored): (u64, u64, Option<Filtered>),
+    ) -> Result<(u64, Vec<u8>)> {
+        let mut bytes = self.read_stored(file, address, size, stored)?;
+        let sizes = file.sizes;
         let mut cursor = Cursor::new(&bytes, sizes);
         cursor.mark(b"FHDB")?;
         cursor.version(0)?;
@@ -354,10 +367,12 @@ impl Collection {
         cursor.skip(Collection::beginning(sizes))?;
         cursor.pad();
         let mut objects = HashMap::new();
-        while cursor.left() >= 8 + sizes.length {
+        // What stands before an object is filled up like the object.
+        while cursor.left() >= Collection::beginning(sizes).next_multiple_of(8) {
             let number = cursor.u16()?;
             cursor.skip(6)?;
             let len = cursor.length()?;
+            cursor.pad();
             // What is free ends the collection.
             if number == 0 {
                 break;

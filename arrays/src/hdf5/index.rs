@@ -8,6 +8,7 @@ use super::dataset::{ChunkedLayout, Dataspace, IndexMessage};
 use super::file::File;
 use crate::alloc;
 use crate::error::{ErrorKind, Result};
+use crate::limits::Limit;
 
 /// A chunk that is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +44,8 @@ pub(super) struct Index {
     sizes: Sizes,
     base: u64,
     file_len: u64,
+    /// The most memory for a node.
+    limit: Limit,
     chunk_shape: Vec<usize>,
     /// The bytes of a chunk.
     chunk_bytes: u64,
@@ -119,6 +122,7 @@ impl Index {
             sizes: file.sizes,
             base: file.base,
             file_len: file.len,
+            limit: file.limit,
             chunk_shape: alloc::copied(&layout.shape)?,
             chunk_bytes: bytes.ok_or_else(|| malformed("a chunk is larger than a file can be"))?,
             counts,
@@ -234,7 +238,11 @@ impl Index {
     fn node_at(&self, begin: u64, len: u64, memory: [u64; 2]) -> Result<Found> {
         let is_inside = begin.checked_add(len).is_some_and(|end| end <= self.file_len);
         match usize::try_from(len) {
-            Ok(len) if is_inside => Ok(Found::Node(Wanted { begin, len, memory })),
+            Ok(len) if is_inside => {
+                // It is read and then kept.
+                self.limit.check(len.saturating_mul(2))?;
+                Ok(Found::Node(Wanted { begin, len, memory }))
+            }
             _ => Err(ErrorKind::Truncated.into()),
         }
     }

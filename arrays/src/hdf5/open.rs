@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::attribute::{self, Stored};
+use super::attribute::{self, Stored, is_scale};
 use super::bits::Bits;
 use super::bytes::{is_of_the_file, malformed};
 use super::chunks::{Edges, InChunks};
@@ -10,7 +10,7 @@ use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_da
 use super::datatype::What;
 use super::file::File;
 use super::files::Files;
-use super::group::{Link, Target, is_group, links};
+use super::group::{Group, Link, NO_COORDINATE, Target, is_group, links};
 use super::header::Header;
 use super::index::Index;
 use super::text::{self, HeapFile, HeapTexts};
@@ -28,9 +28,7 @@ use crate::store::ChunkStore;
 use crate::strings::{self, TextChunks};
 use crate::variable::{Endian, Variable};
 
-/// What netCDF-C writes before the name of a variable that is called like a dimension without being its coordinate.
-const NO_COORDINATE: &str = "_nc4_non_coord_";
-/// What it writes as the name of the array that stands for a dimension without a variable.
+/// What netCDF-C writes as the name of the array that stands for a dimension without a variable.
 const NO_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
 
 /// Links to paths are followed so often on the way to one object.
@@ -39,31 +37,11 @@ const MOST_LINKS: usize = 16;
 const MOST_GROUPS: usize = 256;
 const LONGEST_NAME: usize = 64 << 10;
 
-/// A group: where its header is, and what is in it.
-struct Group {
-    address: u64,
-    links: Vec<Link>,
-}
-
-impl Group {
-    fn read(file: &File, address: u64) -> Result<Group> {
-        let header = Header::read(file, address)?;
-        Ok(Group { address, links: links(file, &header)? })
-    }
-
-    /// The link that netCDF calls so.
-    fn find(&self, name: &str) -> Option<&Link> {
-        let link = |other: &str| self.links.iter().find(|link| link.name == other);
-        let is_it = |link: &&Link| link.name.strip_prefix(NO_COORDINATE) == Some(name);
-        self.links.iter().find(is_it).or_else(|| link(name))
-    }
-}
-
 /// An object that was found: its file, its header, the groups that it is in from the root of the file on, and its name.
 struct Found {
     file: Shared<File>,
     header: Header,
-    groups: Vec<Group>,
+    groups: Vec<Shared<Group>>,
     name: String,
 }
 
@@ -103,26 +81,21 @@ fn find_by(files: &Files, file: &Shared<File>, path: &str, link: &mut Option<(St
     };
     add(&mut parts, path)?;
     let (mut file, mut groups) = (file.clone(), Vec::new());
-    alloc::push(&mut groups, Group::read(&file, file.root)?)?;
+    alloc::push(&mut groups, files.group(&file, file.root)?)?;
     let mut num_links = usize::from(link.is_some());
     while let Some(part) = parts.pop() {
         let group = groups.last().ok_or(ErrorKind::Internal)?;
         let found = group.find(&part).ok_or(ErrorKind::NotFound("variable"))?;
         num_links += usize::from(!matches!(found.to, Target::Object(_)));
         match &found.to {
+            Target::Object(address) if parts.is_empty() => {
+                let (header, name) = (Header::read(&file, *address)?, alloc::text(&part)?);
+                return Ok(Found { file, header, groups, name });
+            }
+            Target::Object(_) if groups.len() == MOST_GROUPS => return Err(malformed("groups are nested too deeply")),
+            // What is no group has no links.
             Target::Object(address) => {
-                let header = Header::read(&file, *address)?;
-                if parts.is_empty() {
-                    let name = alloc::text(&part)?;
-                    return Ok(Found { file, header, groups, name });
-                }
-                if groups.len() == MOST_GROUPS {
-                    return Err(malformed("groups are nested too deeply"));
-                }
-                if !is_group(&header) {
-                    return Err(ErrorKind::NotFound("variable").into());
-                }
-                let group = Group { address: *address, links: links(&file, &header)? };
+                let group = files.group(&file, *address)?;
                 alloc::push(&mut groups, group)?;
             }
             Target::Path(_) if num_links > MOST_LINKS => return Err(malformed("soft links form a cycle")),
@@ -141,7 +114,7 @@ fn find_by(files: &Files, file: &Shared<File>, path: &str, link: &mut Option<(St
                 add(&mut parts, path)?;
                 file = files.linked(&file, name)?;
                 groups.clear();
-                alloc::push(&mut groups, Group::read(&file, file.root)?)?;
+                alloc::push(&mut groups, files.group(&file, file.root)?)?;
             }
             Target::Elsewhere => return Err(defined_by_a_program()),
         }
@@ -162,7 +135,8 @@ pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> 
         return Err(ErrorKind::NotAnArray.into());
     }
     let dataset = Dataset::read(&file, &header)?;
-    let (dimensions, attributes) = told(&file, &header, &dataset, (&mut groups.iter().rev(), &name))?;
+    let groups = &mut groups.iter().rev().map(|group| &**group);
+    let (dimensions, attributes) = told(&file, &header, &dataset, (groups, &name))?;
     let (variable, store, element) = build(&file, &name, &dataset)?;
     Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: file.number != first.number })
 }
@@ -184,14 +158,15 @@ pub(crate) fn list(
     let found = find(&files, &first, name)?;
     if is_dataset(&found.header) {
         let Found { file, header, groups, name: own } = found;
-        return one(array(&file, &header, (&mut groups.iter().rev(), &own), name)?);
+        let groups = &mut groups.iter().rev().map(|group| &**group);
+        return one(array(&file, &header, (groups, &own), name)?);
     }
     if !is_group(&found.header) {
         return Err(ErrorKind::NotFound("group").into());
     }
     one(Node::of_group(name, attribute::shown(&found.file, &found.header)?)?)?;
     let (mut levels, mut listed) = (Vec::new(), HashSet::new());
-    enter(&mut levels, found, name)?;
+    enter(&files, &mut levels, found, name)?;
     for level in &levels {
         is_first(&mut listed, &level.file, level.group.address)?;
     }
@@ -228,8 +203,8 @@ pub(crate) fn list(
             // Where the object has groups of its own, a link has led to it.
             let within = levels.iter().rev().take_while(|level| level.file.number == file.number);
             let groups: &mut dyn Iterator<Item = &Group> = match found.groups.is_empty() {
-                true => &mut within.map(|level| &level.group),
-                false => &mut found.groups.iter().rev(),
+                true => &mut within.map(|level| &*level.group),
+                false => &mut found.groups.iter().rev().map(|group| &**group),
             };
             if !is_dimension_alone(file, header)? {
                 one(array(file, header, (groups, &found.name), &name)?)?;
@@ -241,7 +216,7 @@ pub(crate) fn list(
                 if levels.len() >= MOST_GROUPS {
                     return Err(malformed("groups are nested too deeply"));
                 }
-                match enter(&mut levels, found, &name) {
+                match enter(&files, &mut levels, found, &name) {
                     Err(error) if is_of_the_file(&error) => one(Node::unreadable(&name, error)?)?,
                     entered => entered?,
                 }
@@ -290,18 +265,18 @@ pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Ve
 /// A group that is listed, and which of its links is the next.
 struct Level {
     file: Shared<File>,
-    group: Group,
+    group: Shared<Group>,
     name: String,
     next: usize,
 }
 
 /// Adds a group that was found, which is to be listed by a name. Of those that it is in only the dimensions count.
-fn enter(levels: &mut Vec<Level>, found: Found, name: &str) -> Result<()> {
+fn enter(files: &Files, levels: &mut Vec<Level>, found: Found, name: &str) -> Result<()> {
     let Found { file, header, groups, .. } = found;
     for group in groups.into_iter().filter(|group| group.address != header.address) {
         alloc::push(levels, Level { file: file.clone(), group, name: String::new(), next: usize::MAX })?;
     }
-    let group = Group { address: header.address, links: links(&file, &header)? };
+    let group = files.group(&file, header.address)?;
     Ok(alloc::push(levels, Level { file, group, name: alloc::text(name)?, next: 0 })?)
 }
 
@@ -406,11 +381,6 @@ fn names<'w>(file: &File, all: &[Stored], dataset: &Dataset, (groups, own): With
         }
     }
     Ok(names)
-}
-
-/// Whether an array is a dimension's scale.
-fn is_scale(all: &[Stored]) -> bool {
-    attribute::text(all, "CLASS") == Some(b"DIMENSION_SCALE")
 }
 
 /// The number that netCDF-C gave to the dimension of a scale.

@@ -14,8 +14,10 @@ use super::bytes::checksum;
 use crate::array::{Array, list};
 use crate::cache::Cache;
 use crate::element::ElementType;
+use crate::error::ErrorKind;
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
+use crate::limits::MemoryLimits;
 use crate::object::delayed::DelayedStorage;
 use crate::object::{Memory, Storage};
 use crate::plan::Plan;
@@ -133,24 +135,50 @@ const ENTRY: usize = 20;
 const PAGE: usize = CHUNKS * ENTRY + 4;
 const FIRST_PAGE: usize = 1024 + 14 + PAGES / 8 + 4;
 
+/// An address that stands for nothing.
+const NOWHERE: [u8; 8] = [0xff; 8];
+
+/// A structure with its checksum.
+fn summed(parts: &[&[u8]]) -> Vec<u8> {
+    let bytes = parts.concat();
+    let sum = checksum(&bytes).to_le_bytes();
+    [&bytes[..], &sum].concat()
+}
+
+fn number(number: usize) -> [u8; 8] {
+    (number as u64).to_le_bytes()
+}
+
+fn message(kind: u8, flags: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let bytes = parts.concat();
+    let len = (bytes.len() as u16).to_le_bytes();
+    [&[kind, len[0], len[1], flags], &bytes[..]].concat()
+}
+
+fn header(messages: &[Vec<u8>]) -> Vec<u8> {
+    let messages = messages.concat();
+    summed(&[b"OHDR\x02\x02", &(messages.len() as u32).to_le_bytes(), &messages])
+}
+
+/// A part of a file: its address, and its bytes.
+type Part = (usize, Vec<u8>);
+
+/// A file with these parts, in order. The superblock has the addresses of its extension and of
+/// the root group.
+fn file_of(extension: &[u8; 8], root: usize, parts: &[Part]) -> Vec<u8> {
+    let len = parts.last().map_or(0, |(begin, bytes)| begin + bytes.len());
+    let mut file = summed(&[b"\x89HDF\r\n\x1a\n\x03\x08\x08\0", &number(0), extension, &number(len), &number(root)]);
+    for (begin, bytes) in parts {
+        assert!(file.len() <= *begin);
+        file.resize(*begin, 0);
+        file.extend(bytes);
+    }
+    file
+}
+
 /// A file with an array that goes through deflate, but for every other chunk of those that are stored, which are the
 /// first ones of the pages.
 fn masked() -> Vec<u8> {
-    const NOWHERE: [u8; 8] = [0xff; 8];
-    let summed = |parts: &[&[u8]]| {
-        let bytes = parts.concat();
-        let sum = checksum(&bytes).to_le_bytes();
-        [&bytes[..], &sum].concat()
-    };
-    let number = |number: usize| (number as u64).to_le_bytes();
-    let message = |kind: u8, parts: &[&[u8]]| {
-        let bytes = parts.concat();
-        [&[kind, bytes.len() as u8, 0, 0], &bytes[..]].concat()
-    };
-    let header = |messages: &[Vec<u8>]| {
-        let messages = messages.concat();
-        summed(&[b"OHDR\x02\x02", &(messages.len() as u32).to_le_bytes(), &messages])
-    };
     // Where the headers are of the group, the array and its index, and where the index and the chunks are.
     let (group, array, index, data, first_chunk) = (48, 256, 512, 1024, FIRST_PAGE + PAGES * PAGE);
     let (mut pages, mut chunks) = (Vec::new(), Vec::new());
@@ -166,30 +194,228 @@ fn masked() -> Vec<u8> {
         pages.extend(summed(&[&entries]));
         chunks.extend(stored);
     }
-    let links = message(2, &[&[0, 0], &NOWHERE, &NOWHERE]);
-    let link = message(6, &[&[1, 0, 1], b"x", &number(array)]);
-    let space = message(1, &[&[2, 1, 0, 1], &number(PAGES * CHUNKS * CHUNK)]);
-    let kind = message(3, &[&[0x10, 8, 0, 0, 2, 0, 0, 0, 0, 0, 16, 0]]);
-    let filters = message(11, &[&[2, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0]]);
+    let links = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let link = message(6, 0, &[&[1, 0, 1], b"x", &number(array)]);
+    let space = message(1, 0, &[&[2, 1, 0, 1], &number(PAGES * CHUNKS * CHUNK)]);
+    let kind = message(3, 0, &[&[0x10, 8, 0, 0, 2, 0, 0, 0, 0, 0, 16, 0]]);
+    let filters = message(11, 0, &[&[2, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0]]);
     let bits = CHUNKS.ilog2() as u8;
-    let layout = message(8, &[&[4, 2, 0, 2, 1, CHUNK as u8, 2, 3, bits], &number(index)]);
-    let parts = [
-        (group, header(&[links, link])),
-        (array, header(&[space, kind, filters, layout])),
-        (index, summed(&[b"FAHD\0", &[1, ENTRY as u8, bits], &number(PAGES * CHUNKS), &number(data)])),
-        (data, summed(&[b"FADB\0", &[1], &number(index), &[0xff; PAGES / 8]])),
-        (FIRST_PAGE, pages),
-        (first_chunk, chunks),
-    ];
-    let len = first_chunk + parts[5].1.len();
-    let begin = b"\x89HDF\r\n\x1a\n\x03\x08\x08\0";
-    let mut file = summed(&[begin, &number(0), &NOWHERE, &number(len), &number(group)]);
-    for (begin, bytes) in parts {
-        assert!(file.len() <= begin);
-        file.resize(begin, 0);
-        file.extend(bytes);
+    let layout = message(8, 0, &[&[4, 2, 0, 2, 1, CHUNK as u8, 2, 3, bits], &number(index)]);
+    file_of(
+        &NOWHERE,
+        group,
+        &[
+            (group, header(&[links, link])),
+            (array, header(&[space, kind, filters, layout])),
+            (index, summed(&[b"FAHD\0", &[1, ENTRY as u8, bits], &number(PAGES * CHUNKS), &number(data)])),
+            (data, summed(&[b"FADB\0", &[1], &number(index), &[0xff; PAGES / 8]])),
+            (FIRST_PAGE, pages),
+            (first_chunk, chunks),
+        ],
+    )
+}
+
+#[test]
+fn nodes_of_an_index_are_within_the_limit() {
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", &masked()).unwrap();
+    let mut storage = memory.file("f").unwrap();
+    let is_refused = |storage: &Storage| {
+        let array = Array::open_in(storage, "x", Access::Read).unwrap();
+        let found = array.read::<i16>(&Hyperslab::new(&[0], &[1]));
+        found.is_err_and(|error| matches!(error.kind(), ErrorKind::Limit { name: "metadata_bytes", .. }))
+    };
+    storage.set_memory_limits(MemoryLimits::default().with_metadata_bytes(2 * PAGE));
+    assert!(!is_refused(&storage));
+    storage.set_memory_limits(MemoryLimits::default().with_metadata_bytes(2 * PAGE - 1));
+    assert!(is_refused(&storage));
+}
+
+/// A link with a name to what has a path, in another file if one is named.
+fn path_link(name: &str, file: Option<&str>, path: &str) -> Vec<u8> {
+    let to = match file {
+        Some(file) => [b"\0", file.as_bytes(), b"\0", path.as_bytes(), b"\0"].concat(),
+        None => path.as_bytes().to_vec(),
+    };
+    let kind = if file.is_some() { 64 } else { 1 };
+    let len = (to.len() as u16).to_le_bytes();
+    [&[1, 1 << 3, kind, name.len() as u8], name.as_bytes(), &len, &to].concat()
+}
+
+fn hard_link(name: &str, address: usize) -> Vec<u8> {
+    [&[1, 0, name.len() as u8], name.as_bytes(), &number(address)].concat()
+}
+
+/// A file whose root group has these links in its header. At 64 is a group without any.
+fn linked(links: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let mut messages = vec![none.clone()];
+    messages.extend(links.map(|link| message(6, 0, &[&link])));
+    file_of(&NOWHERE, 256, &[(64, header(&[none])), (256, header(&messages))])
+}
+
+/// Thousands of links to paths, in a group or to another file: each finds its object in a group of thousands.
+#[test]
+fn many_links_are_followed() {
+    const COUNT: usize = 3000;
+    let name = |kind: char, i: usize| format!("{kind}{i}");
+    let hard = |i| hard_link(&name('x', i), 64);
+    let soft = linked((0..COUNT).map(hard).chain((0..COUNT).map(|i| path_link(&name('y', i), None, &name('x', i)))));
+    let other = linked((0..COUNT).map(hard));
+    let outside = linked((0..COUNT).map(|i| path_link(&name('y', i), Some("other"), &name('x', i))));
+    let memory = Storage::new(Memory::new()).unwrap();
+    for (file, bytes) in [("soft", soft), ("other", other), ("outside", outside)] {
+        memory.write(file, &bytes).unwrap();
     }
-    file
+    for (file, count) in [("soft", 2 * COUNT), ("outside", COUNT)] {
+        let mut storage = memory.file(file).unwrap();
+        storage.allow_external_links(true);
+        let nodes = list(&storage, "", true).unwrap();
+        assert_eq!(nodes.len(), 1 + count, "{file}");
+        let wrong = nodes.iter().find(|node| !node.is_group() || node.error().is_some());
+        assert!(wrong.is_none(), "{file}: {} {:?}", wrong.unwrap().name(), wrong.unwrap().error());
+    }
+}
+
+/// What netCDF calls by a name comes before what only has the name; of several links the first one is it.
+#[test]
+fn names_of_netcdf_come_first() {
+    let links = [("b", 1), ("_nc4_non_coord_b", 64), ("a", 64), ("a", 1), ("_nc4_non_coord_", 64), ("", 1), ("c", 1)];
+    let file = linked(links.into_iter().map(|(name, address)| hard_link(name, address)));
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", &file).unwrap();
+    let storage = memory.file("f").unwrap();
+    for name in ["a", "b", "_nc4_non_coord_b"] {
+        assert!(list(&storage, name, true).is_ok_and(|nodes| nodes.len() == 1), "{name}");
+    }
+    assert!(list(&storage, "c", true).is_err_and(|error| !matches!(error.kind(), ErrorKind::NotFound(_))));
+    assert!(list(&storage, "d", true).is_err_and(|error| error.kind() == ErrorKind::NotFound("variable")));
+}
+
+/// The blocks of a heap, how long each is, and where the heap and the first block are.
+const BLOCKS: usize = 16;
+const BLOCK: usize = 1 << 20;
+const HEAP: usize = 2048;
+const FIRST_BLOCK: usize = 4096;
+
+/// The parts of a heap with these objects, of which the blocks get one each in turn, and the objects' numbers.
+fn heap(objects: &[Vec<u8>]) -> ([Part; 3], Vec<Vec<u8>>) {
+    let mut blocks = vec![0; BLOCKS * BLOCK];
+    let starts = (0..BLOCKS).map(|i| i * BLOCK);
+    for start in starts.clone() {
+        let begin = [b"FHDB\0", &number(HEAP)[..], &(start as u32).to_le_bytes()].concat();
+        blocks[start..start + begin.len()].copy_from_slice(&begin);
+    }
+    let mut ids = Vec::new();
+    for (i, object) in objects.iter().enumerate() {
+        let at = i % BLOCKS * BLOCK + 64 + i / BLOCKS * 64;
+        blocks[at..at + object.len()].copy_from_slice(object);
+        ids.push([&[0], &(at as u32).to_le_bytes()[..], &(object.len() as u16).to_le_bytes()].concat());
+    }
+    let children: Vec<_> = starts.flat_map(|start| number(FIRST_BLOCK + start)).collect();
+    let size = number(BLOCK);
+    let head = summed(&[
+        b"FRHP\0\x07\0\0\0\0\0\x10\0\0",
+        &[number(0), NOWHERE, number(0), NOWHERE].concat(),
+        &[0; 64],
+        &[BLOCKS as u8, 0],
+        &[size, size].concat(),
+        b"\x20\0\0\0",
+        &number(HEAP + 512),
+        b"\x01\0",
+    ]);
+    let block = summed(&[b"FHIB\0", &number(HEAP), &[0; 4], &children]);
+    ([(HEAP, head), (HEAP + 512, block), (FIRST_BLOCK, blocks)], ids)
+}
+
+/// An attribute that is an integer of a byte.
+fn attribute(name: &str) -> Vec<u8> {
+    let (kind, space) = ([0x10, 8, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0], [2, 0, 0, 0]);
+    let lens = [name.len() as u8 + 1, 0, kind.len() as u8, 0, space.len() as u8, 0, 0];
+    [&[3, 0][..], &lens, name.as_bytes(), &[0], &kind, &space, &[7]].concat()
+}
+
+/// A file whose root group has links or attributes in a heap, two in each block, which the records of the tree name in
+/// turn.
+fn dense(has_links: bool) -> Vec<u8> {
+    let object = |i| if has_links { hard_link(&format!("x{i}"), 64) } else { attribute(&format!("x{i}")) };
+    let (parts, ids) = heap(&(0..2 * BLOCKS).map(object).collect::<Vec<_>>());
+    let (before, behind, kind) = if has_links { (&[0; 4][..], &[][..], 5) } else { (&[][..], &[0; 10][..], 8) };
+    let records: Vec<_> = ids.iter().map(|id| [before, id, behind].concat()).collect();
+    let (count, size) = (records.len() as u8, records[0].len() as u8);
+    let tree = summed(&[
+        b"BTHD\0",
+        &[kind, 0, 4, 0, 0, size, 0, 0, 0, 100, 40],
+        &number(768),
+        &[count, 0],
+        &number(records.len()),
+    ]);
+    let leaf = summed(&[b"BTLF\0", &[kind], &records.concat()]);
+    let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let info = |kind| message(kind, 0, &[&[0, 0], &number(HEAP), &number(512)]);
+    let root = if has_links { header(&[info(2)]) } else { header(&[none.clone(), info(21)]) };
+    let [head, block, blocks] = parts;
+    let parts = [(64, header(&[none])), (256, root), (512, tree), (768, leaf), head, block, blocks];
+    file_of(&NOWHERE, 256, &parts)
+}
+
+/// A heap that is longer than what is kept of it is read once, whatever the order of the records.
+#[test]
+fn blocks_of_a_heap_are_read_once() {
+    for has_links in [true, false] {
+        let (later, storage) = later(&dense(has_links), 1);
+        let nodes = list(&storage, "", true).unwrap();
+        let mut names: Vec<_> = match has_links {
+            true => nodes[1..].iter().map(|node| node.name().to_owned()).collect(),
+            false => nodes[0].attributes().iter().map(|attribute| attribute.name().to_owned()).collect(),
+        };
+        names.sort();
+        let mut due: Vec<_> = (0..2 * BLOCKS).map(|i| format!("x{i}")).collect();
+        due.sort();
+        assert_eq!(names, due);
+        let mut blocks: Vec<_> = later.log().into_iter().filter(|(.., len)| *len == BLOCK).collect();
+        let count = blocks.len();
+        blocks.sort();
+        blocks.dedup();
+        assert_eq!((blocks.len(), count), (BLOCKS, BLOCKS), "{has_links}");
+    }
+}
+
+/// A file whose root group shares so many attributes. The message that leads to the table may be shared itself, which
+/// is against the rules.
+fn sharing(count: usize, is_table_shared: bool) -> Vec<u8> {
+    let (parts, ids) = heap(&[attribute("x")]);
+    let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let shared = message(12, 2, &[&[3, 1], &ids[0], &[0]]);
+    let mut root = vec![none];
+    root.extend(std::iter::repeat_n(shared, count));
+    let extension = match is_table_shared {
+        true => message(15, 2, &[&[3, 1], &ids[0], &[0]]),
+        false => message(15, 0, &[&[0], &number(256), &[1]]),
+    };
+    let table = summed(&[b"SMTB\0\0", &(1u16 << 12).to_le_bytes(), &[0; 10], &NOWHERE, &number(HEAP)]);
+    let [head, block, (blocks, bytes)] = parts;
+    let behind = blocks + bytes.len();
+    let parts = [(64, header(&[extension])), (256, table), head, block, (blocks, bytes), (behind, header(&root))];
+    file_of(&number(64), behind, &parts)
+}
+
+/// Messages that objects share are found by a table and in a heap that are read once.
+#[test]
+fn many_messages_are_shared() {
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", &sharing(2000, false)).unwrap();
+    let nodes = list(&memory.file("f").unwrap(), "", true).unwrap();
+    assert_eq!((nodes[0].attributes().len(), nodes[0].attributes_error().map(ToString::to_string)), (2000, None));
+}
+
+#[test]
+fn the_table_of_shared_messages_is_not_shared() {
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", &sharing(1, true)).unwrap();
+    let nodes = list(&memory.file("f").unwrap(), "", true).unwrap();
+    let error = nodes[0].attributes_error().unwrap().to_string();
+    assert!(error.contains("no table of the messages that objects share"), "{error}");
 }
 
 /// Whether an element of each chunk that is stored in [`masked`] is what it should be.

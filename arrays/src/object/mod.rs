@@ -12,6 +12,7 @@
 //!     portable.rs          by paths and the standard library, where there are no such calls
 //!   file.rs                one file, kept open
 //!   locked_file.rs         one file that must not change
+//!   reopened_file.rs       one file that is opened anew for each read, and must not change either
 //!   memory.rs              objects in memory
 //!   url.rs                 URLs of object stores and HTTP servers
 //!   network/               the objects below one
@@ -30,6 +31,7 @@
 //!   byte_range.rs          where a read begins
 //!   syscalls.rs            system calls that take the names of files
 //!   close.rs               closing files that were written
+//!   sorted_names.rs        names that are kept in order, however many there are
 //!   names.rs               what names have in common: sorted lists of them, and names with a NUL at their end
 //!   temp_name.rs           names of files that are being written
 //!   paths/                 files and directories by their paths
@@ -91,7 +93,7 @@ pub use prefixed::{PrefixedStorage, only_prefix};
 #[cfg(feature = "parquet")]
 pub(crate) use references::Records;
 pub(crate) use references::{Reference, References, Target, nowhere};
-pub(crate) use reopened_file::ReopenedFile;
+pub(crate) use reopened_file::Directories;
 pub use storage::Storage;
 pub use temp_name::Unfinished;
 pub(crate) use traits::latency;

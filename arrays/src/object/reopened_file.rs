@@ -1,10 +1,12 @@
 //! One file that is opened anew for each read, as a storage with one object.
 
 use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use super::byte_range::ByteRange;
 use super::directory::{Directory, version_of};
 use super::file::OneFile;
+use super::name::Name;
 use super::positioned;
 use super::traits::{Entry, ObjectStore};
 use crate::alloc;
@@ -21,19 +23,40 @@ use crate::shared::Shared;
 pub(crate) struct ReopenedFile {
     directory: Shared<Directory>,
     name: String,
+    path: PathBuf,
     version: Option<u128>,
 }
 
-impl ReopenedFile {
-    /// The file of this name in a directory, which is `opened` now.
+/// The directories of such files, each of which is open once.
+#[derive(Default)]
+pub(crate) struct Directories(Vec<(PathBuf, Shared<Directory>)>);
+
+impl Directories {
+    /// The file of a whole path, which is `opened` now.
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub(crate) fn new(directory: Shared<Directory>, name: &str, opened: &OneFile) -> Result<Self> {
-        let version = opened.lasting_version(OneFile::NAME);
-        Ok(ReopenedFile { directory, name: alloc::text(name)?, version })
+    /// Those of opening its directory; `Unsupported` for a name that is not UTF-8; `OutOfMemory`.
+    pub(crate) fn file(&mut self, path: &Path, opened: &OneFile) -> Result<ReopenedFile> {
+        let (parent, name) = path.parent().zip(path.file_name()).ok_or(ErrorKind::NotFound("file"))?;
+        let name = alloc::text(name.to_str().ok_or(ErrorKind::Unsupported("a path that is not UTF-8"))?)?;
+        let directory = match self.0.iter().find(|(other, _)| other == parent) {
+            Some((_, directory)) => directory.clone(),
+            None => {
+                let directory = Shared::new(Directory::open(parent)?)?;
+                alloc::push(&mut self.0, (alloc::path(&[parent])?, directory.clone()))?;
+                directory
+            }
+        };
+        Ok(ReopenedFile {
+            directory,
+            name,
+            path: alloc::path(&[path])?,
+            version: opened.lasting_version(OneFile::NAME),
+        })
     }
+}
 
+impl ReopenedFile {
     /// The file and its length; `None` if it is not there.
     fn open_again(&self) -> Result<Option<(File, u64)>> {
         let Some((file, len)) = self.directory.open_file(&self.name)? else { return Ok(None) };
@@ -71,7 +94,7 @@ impl ObjectStore for ReopenedFile {
     }
 
     fn tell_name(&self, _: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        one("")
+        one(&Name::of(format_args!("{}", self.path.display()))?)
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
@@ -89,10 +112,9 @@ mod tests {
         let directory = Temporary::new("reopened-file");
         let (path, other) = (directory.0.join("one"), directory.0.join("other"));
         std::fs::write(&path, b"0123456789").unwrap();
-        let opened = OneFile::open(&path).unwrap();
-        let parent = Shared::new(Directory::open(&directory.0).unwrap()).unwrap();
-        let file = ReopenedFile::new(parent, "one", &opened).unwrap();
-        drop(opened);
+        let mut directories = Directories::default();
+        let mut open = || directories.file(&path, &OneFile::open(&path).unwrap()).unwrap();
+        let file = open();
         let last = || read(&file, OneFile::NAME, ByteRange::BeforeEnd(3), 2);
         let is_open = || matches!(file.open(OneFile::NAME).unwrap(), Opening::Object(_));
         assert_eq!((list(&file, ""), list(&file, OneFile::NAME)), (vec![OneFile::NAME.to_owned()], vec![]));
@@ -110,9 +132,7 @@ mod tests {
         is_changed(last().err());
         is_changed(file.open(OneFile::NAME).err());
         // Also if it is the same file with other bytes.
-        let opened = OneFile::open(&path).unwrap();
-        let parent = Shared::new(Directory::open(&directory.0).unwrap()).unwrap();
-        let file = ReopenedFile::new(parent, "one", &opened).unwrap();
+        let file = open();
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::fs::write(&path, b"0123456789").unwrap();
         is_changed(read(&file, OneFile::NAME, ByteRange::At(0), 2).err());

@@ -78,6 +78,7 @@ impl<T> SortedNames<T> {
     }
 
     /// All names, in their order.
+    #[cfg(any(test, feature = "zip"))]
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.0.iter().flatten().map(|(name, value)| (name.as_str(), value))
     }

@@ -190,7 +190,7 @@ pub fn rechunk_in(
     let side = side_of(source, options)?;
     check(source, &side, &new.array)?;
     let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
-    let of = of(source, &side, &new);
+    let of = of(source, version, &side, &new);
     let source = side;
     let mut place = Place::new(storage, name, options)?;
     let record = match place.journal {
@@ -300,10 +300,12 @@ fn check(source: &Array, side: &Side<'_>, new: &Array) -> Result<()> {
 }
 
 /// What a call rechunks, and to what: another call with the same can continue it.
-fn of(source: &Array, Side { start, stride, .. }: &Side<'_>, new: &Unwritten) -> String {
+fn of(source: &Array, version: Option<u128>, side: &Side<'_>, new: &Unwritten) -> String {
     let dimensions = source.variable().dimensions();
     let lens: Vec<(usize, usize)> = dimensions.iter().map(|d| (d.len(), d.chunklen())).collect();
-    let (name, size) = (source.name(), source.variable().element_size());
+    let (start, stride, size) = (&side.start, &side.stride, source.variable().element_size());
+    // One that has a version may be opened by other names.
+    let name = if version.is_none() { source.name() } else { "" };
     format!("{name:?}, {lens:?} of {size} bytes from {start:?} by {stride:?} to {}", new.document())
 }
 

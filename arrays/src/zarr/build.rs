@@ -345,7 +345,11 @@ mod tests {
             storage_of(&[("zarr.json", text.as_bytes()), ("c/0", &shard(&encoded)), ("c/1", &shard(&encoded))]);
         let mut array = Array::open_in(&storage, "", Access::Write).unwrap();
         let mut found = Vec::new();
-        array.each_stored_object(&mut |indices| Ok(found.push(indices[0]))).unwrap();
+        let mut one = |indices: &[isize]| {
+            found.push(indices[0]);
+            Ok(())
+        };
+        array.each_stored_object(&mut one).unwrap();
         found.sort_unstable();
         assert_eq!(found, [0, 1]);
         assert_eq!(array.resize(&[3]).unwrap_err().kind(), error_of_writing);

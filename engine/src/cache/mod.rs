@@ -218,10 +218,21 @@ impl Part {
         // From here on, whoever makes a chunk one that is being fetched returns a `Loading`, which ends that.
         keep &= size <= inner.limit;
         let Some(mut table) = inner.table.lock() else { return Ok(Found::Nothing) };
+        let (mut to_end, mut is_to_end) = (Some(to_end), false);
         let (number, partial) = loop {
             keep &= turn.num_writes.is_none_or(|before| table.last_write(&key) <= before);
             keep &= !table.is_written(&key);
-            let Some(number) = table.find(&key) else { break (None, None) };
+            let Some(number) = table.find(&key) else {
+                if let Some(to_end) = to_end.take().filter(|_| keep) {
+                    // It may ask a codec of the caller's, which may use the cache: nothing is locked meanwhile.
+                    drop(table);
+                    is_to_end = to_end()?;
+                    let Some(again) = inner.table.lock() else { return Ok(Found::Nothing) };
+                    table = again;
+                    continue;
+                }
+                break (None, None);
+            };
             let slot = table.slot(number);
             let is_same_size = slot.size == size;
             match &slot.state {
@@ -233,7 +244,6 @@ impl Part {
                 // Another variable, with chunks of another size, has used the store.
                 State::Ready(_) if !is_same_size => {
                     table.remove(number);
-                    break (None, None);
                 }
                 State::Ready(entry) if entry.has(needed) => {
                     let entry = entry.clone();
@@ -267,12 +277,11 @@ impl Part {
                 (memory, true)
             }
             _ => {
-                let to_end = to_end()?;
-                let Some(memory) = table.make_room(size, inner.limit, transfer, to_end) else {
+                let Some(memory) = table.make_room(size, inner.limit, transfer, is_to_end) else {
                     return Ok(Found::Nothing);
                 };
                 table.add(&key, size, transfer)?;
-                (memory, table.wants_whole || to_end)
+                (memory, table.wants_whole || is_to_end)
             }
         };
         let block = Some(Block::new(memory));

@@ -261,6 +261,15 @@ fn a_chunk_that_could_not_be_fetched_is_left_to_the_next() {
     assert_eq!((part.cache.statistics().chunks, fetched(&part, 1..2)), (0, 1));
 }
 
+/// It asks a codec of the caller's, which may use the cache.
+#[test]
+fn nothing_is_locked_while_it_is_asked_whether_all_is_decoded() {
+    let part = Cache::new(SIZE).unwrap().part();
+    let to_end = || part.has_any_of(&[1]).map(|is_there| !is_there);
+    let Found::Load { all, .. } = part.find(&[1], &(0..9), SIZE, true, to_end, part.begin()).unwrap() else { panic!() };
+    assert!(all);
+}
+
 #[test]
 fn what_is_ready_is_found_without_waiting_for_what_is_not() {
     let cache = Cache::new(10 * SIZE).unwrap();

@@ -1,5 +1,7 @@
 //! fixedscaleoffset: `(x - offset) * scale`, rounded, in another type. The source is numcodecs' FixedScaleOffset, which
 //! computes in numpy's types: floating-point and complex numbers in their own, integers in doubles.
+//! numcodecs computes those of integers with an integer as offset and scale in the integers' type, where they may wrap
+//! round: what is stored may differ then, and decodes to the same numbers where it does not wrap round twice.
 
 use super::definition::{Definition, Setting, Settings, Stage};
 use super::numbers::{self, EachNumber, Number, Numbers, each, rounded};
@@ -86,7 +88,7 @@ mod tests {
     use super::super::testing::{decoded, encoded};
     use super::super::traits::Codec;
     use super::*;
-    use crate::element::ElementType::{Double, Float, Int};
+    use crate::element::ElementType::{Double, Float, Int, Int64, Short, UInt64};
     use crate::element::Elements;
     use crate::error::{ErrorKind, Result};
 
@@ -133,6 +135,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// As numcodecs encodes them on x86-64.
+    #[test]
+    fn what_does_not_fit_is_the_least_integer() {
+        let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1.25, 2.5, 5e9, -3e8, 1e300];
+        let elements: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let stored = |element| encoded(&*codec((little(Double), little(element)), 0.0, 10.0).unwrap(), &elements);
+        let least = i32::MIN;
+        let ints = [least, least, least, 0, 12, 25, least, least, least];
+        assert_eq!(stored(Int), ints.map(i32::to_le_bytes).concat());
+        assert_eq!(stored(Short), [0, 0, 0, 0, 12, 25, 0, 0, 0i16].map(i16::to_le_bytes).concat());
+        let (least, long) = (i64::MIN, [5e10 as i64, -3e9 as i64]);
+        let longs = [least, least, least, 0, 12, 25, long[0], long[1], least];
+        assert_eq!(stored(Int64), longs.map(i64::to_le_bytes).concat());
+        let end = 1 << 63;
+        let unsigned = [end, 0, end, 0, 12, 25, 50_000_000_000, (-3_000_000_000i64) as u64, 0];
+        assert_eq!(stored(UInt64), unsigned.map(u64::to_le_bytes).concat());
     }
 
     #[test]

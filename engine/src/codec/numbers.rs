@@ -133,8 +133,8 @@ impl Numbers {
         }
     }
 
-    /// The bits that numpy's cast makes of a value: a fraction is cut off, and what is too large wraps round or is
-    /// infinite.
+    /// The bits that numpy's cast makes of a value on x86-64. Integers wrap round. Of a floating-point number the
+    /// fraction is cut off, and what is too large for a floating-point type is infinite.
     pub(super) fn cast(self, value: Number) -> u64 {
         match (self.kind, value) {
             (Kind::Float(format), Number::Float(value)) => nearest(format, value),
@@ -144,8 +144,18 @@ impl Numbers {
             (Kind::Bool, Number::Integer(value)) => (value != 0).into(),
             (Kind::Bool, Number::Float(value)) => (value != 0.0).into(),
             (_, Number::Integer(value)) => value as u64,
-            (_, Number::Float(value)) => value as i128 as u64,
+            // The processor has 32 bits for types of up to 2 bytes and for `int`, and 64 bits for the others.
+            (Kind::Signed(..=32) | Kind::Unsigned(..=16), Number::Float(value)) => integer(value, 32),
+            (Kind::Unsigned(64), Number::Float(value)) if value >= 2f64.powi(63) => {
+                integer(value - 2f64.powi(63), 64) ^ 1 << 63
+            }
+            (_, Number::Float(value)) => integer(value, 64),
         }
+    }
+
+    /// Whether these are numbers of which any but zero is true.
+    pub(super) fn is_bool(self) -> bool {
+        matches!(self.kind, Kind::Bool)
     }
 }
 
@@ -158,8 +168,22 @@ impl Number {
     }
 }
 
-/// The bits of the nearest number; of what is too large those of infinity, or of NaN where there is none.
+/// The bits of the integer of so many bits that is nearest towards zero; of NaN and of what is too large those of the
+/// least one, as the instructions of x86 have it.
+fn integer(value: f64, bits: i32) -> u64 {
+    let end = 2f64.powi(bits - 1);
+    let fits = value.trunc() >= -end && value.trunc() < end;
+    (if fits { value } else { -end }) as i64 as u64
+}
+
+/// The bits of the nearest number; of what is too large those of infinity, or of NaN where there is none. A NaN keeps
+/// its sign and what fits of its other bits.
 fn nearest(format: FloatFormat, value: f64) -> u64 {
+    match format {
+        FloatFormat::DOUBLE => return value.to_bits(),
+        FloatFormat::SINGLE if value.is_nan() => return (value as f32).to_bits().into(),
+        _ => {}
+    }
     let too_large = || format.bits_of(f64::INFINITY.copysign(value)).or(format.nan()).unwrap_or(0);
     format.bits_of(value).unwrap_or_else(too_large)
 }

@@ -215,7 +215,9 @@ impl Codec for PackBits {
         }
         let (mut byte, mut have) = (0u8, 0);
         for number in decoded.chunks_exact(self.numbers.size()) {
-            let (mut value, mut left) = (self.numbers.bits(number) >> self.first, self.kept);
+            let bits = self.numbers.bits(number);
+            let bits = if self.numbers.is_bool() { u64::from(bits != 0) } else { bits };
+            let (mut value, mut left) = (bits >> self.first, self.kept);
             while left > 0 {
                 let part = left.min(8 - have);
                 byte |= ((value & ((1 << part) - 1)) << have) as u8;
@@ -233,5 +235,23 @@ impl Codec for PackBits {
             write(unused)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::numbers::testing::{little, made};
+    use super::super::testing::encoded;
+    use super::*;
+    use crate::element::ElementType::Bool;
+
+    /// As in numpy, whatever wrote them.
+    #[test]
+    fn any_byte_but_zero_is_true() {
+        for definition in CODECS {
+            let codec = made(definition, (little(Bool), Elements::BYTES), Vec::new()).unwrap();
+            let packed = encoded(&*codec, &[0, 1, 2, 3, 4, 0xff, 0, 1]);
+            assert_eq!(packed.last().map(|byte| byte.count_ones()), Some(6), "{packed:x?}");
+        }
     }
 }

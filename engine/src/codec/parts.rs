@@ -31,8 +31,9 @@ impl Chain<'_> {
     ) -> Result<Option<&'i [u8]>> {
         self.check_len(stored, chunk_bytes)?;
         let Some(first) = self.codecs.first() else { return Err(ErrorKind::Internal.into()) };
-        let stages = self.stages(chunk_bytes, &if is_to_end { 0..chunk_bytes } else { needed.clone() })?;
+        // A checksum is compared then, for which nothing before may be left out.
         let is_to_end = is_to_end || needed.end == chunk_bytes;
+        let stages = self.stages(chunk_bytes, &if is_to_end { 0..chunk_bytes } else { needed.clone() })?;
         let Some((ranges, stands_for)) = first.encoded_ranges(needed.clone(), chunk_bytes)? else {
             let (input, spare, _) = self.decode_down_to(1, stored, &stages, between, limit)?;
             let of = if is_to_end { 0..chunk_bytes } else { needed.clone() };
@@ -141,7 +142,7 @@ fn pick_from(
 #[allow(clippy::single_range_in_vec_init)]
 mod tests {
     use super::*;
-    use crate::codec::public::{Blosc, Codec, Crc32c, Lz4, Shuffle, Zlib, Zstd};
+    use crate::codec::public::{Blosc, BloscShuffle, Codec, Crc32c, Lz4, Shuffle, Zlib, Zstd};
 
     fn chain(codecs: Vec<Box<dyn Codec>>) -> Chain<'static> {
         let mut chain = Chain::default();
@@ -155,6 +156,8 @@ mod tests {
     fn chains() -> Vec<Chain<'static>> {
         let (zstd, zlib) = (|| Box::new(Zstd::new(1, true)), || Box::new(Zlib::default()));
         let (shuffle, crc32c, lz4) = (|size| Box::new(Shuffle::new(size)), || Box::new(Crc32c), || Box::new(Lz4));
+        // Of several blocks.
+        let blosc = || Box::new(Blosc::new("lz4", 5, BloscShuffle::None, 1, 512));
         vec![
             chain(vec![zstd()]),
             chain(vec![lz4()]),
@@ -167,6 +170,12 @@ mod tests {
             chain(vec![shuffle(2), crc32c()]),
             chain(vec![crc32c(), zstd()]),
             chain(vec![zlib(), zstd(), crc32c()]),
+            chain(vec![shuffle(4), crc32c(), zlib()]),
+            chain(vec![shuffle(4), crc32c(), lz4()]),
+            chain(vec![shuffle(4), crc32c(), crc32c(), zlib()]),
+            chain(vec![crc32c(), blosc()]),
+            chain(vec![shuffle(4), crc32c(), blosc()]),
+            chain(vec![crc32c(), crc32c(), blosc()]),
         ]
     }
 

@@ -69,8 +69,21 @@ impl EachNumber for Quantize {
 mod tests {
     use super::super::definition::Given;
     use super::super::numbers::testing::{C8, C16, little, made};
+    use super::super::testing::encoded;
     use super::*;
     use crate::element::ElementType::{Double, Float, Int};
+
+    /// A NaN that stands for something is the same one afterwards.
+    #[test]
+    fn nans_keep_their_bits() {
+        let digits = || vec![("digits", Given::Integer(2))];
+        let doubles = [0x7ff8_0000_0000_07a2u64, 0xfff8_0000_0000_0000].map(u64::to_le_bytes).concat();
+        let codec = made(&CODECS[0], (little(Double), little(Double)), digits()).unwrap();
+        assert_eq!(encoded(&*codec, &doubles), doubles);
+        let floats = [0x7fc0_07a2u32, 0xffc0_0000].map(u32::to_le_bytes).concat();
+        let codec = made(&CODECS[0], (little(Float), little(Float)), digits()).unwrap();
+        assert_eq!(encoded(&*codec, &floats), floats);
+    }
 
     #[test]
     fn only_real_floating_point_numbers_are_rounded() {

@@ -193,8 +193,8 @@ class AdviseCosts(Structure):
     """nczchunk_advise_costs."""
 
     _fields_ = [("struct_size", c_size_t), ("in_flight", c_size_t), ("least_bytes", c_size_t), ("most_bytes", c_size_t),
-                ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double), ("stored", c_double),
-                ("per_request", c_double), ("per_chunk", c_double), ("copying", c_double), ("step_bytes", c_size_t)]
+                ("step_bytes", c_size_t), ("latency", c_double), ("bandwidth", c_double), ("decoding", c_double),
+                ("stored", c_double), ("per_request", c_double), ("per_chunk", c_double), ("copying", c_double)]
 
 
 class Progress(Structure):

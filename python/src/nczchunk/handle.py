@@ -225,6 +225,15 @@ def is_main_thread():
     return get_ident() == threading.main_thread().ident
 
 
+# The event loop of the thread that waits for this one.
+_waiting = threading.local()
+
+
+def waiting_loop():
+    """The event loop in which a call waits that this thread works for, if there is one."""
+    return getattr(_waiting, "loop", None)
+
+
 def in_thread(work, cancel):
     """Returns what work() returns, which runs in a thread of its own, so that the handlers of signals run meanwhile in
     this one, the main thread. If one of them raises, cancel(thread) is called with the number of that thread, and the
@@ -232,10 +241,12 @@ def in_thread(work, cancel):
     free."""
     # Who has taken the work, by whoever came first: the number of its thread, or None if it is not to begin any more.
     taken, outcome, ended, process = {}, [], Lock(), os.getpid()
+    events = sys.modules.get("asyncio.events")
+    loop = None if events is None else events._get_running_loop()
     ended.acquire()
 
     def run():
-        me = get_ident()
+        me, _waiting.loop = get_ident(), loop
         if taken.setdefault("by", me) == me:
             try:
                 outcome.append((work(), None))
@@ -259,14 +270,17 @@ def in_thread(work, cancel):
             return work()  # the system refuses a thread
         wait()
     except BaseException:
-        while True:
+        is_over = False
+        while not is_over:
             try:
-                thread = taken.setdefault("by", None)
-                # In a child that was forked, the work never ends.
-                if thread is None or outcome or os.getpid() != process:
-                    break
-                cancel(thread)
-                wait()
+                # Handlers also run where a loop goes back to its beginning: this one is within the statement.
+                while not is_over:
+                    thread = taken.setdefault("by", None)
+                    # In a child that was forked, the work never ends.
+                    is_over = thread is None or bool(outcome) or os.getpid() != process
+                    if not is_over:
+                        cancel(thread)
+                        wait()
             except BaseException:  # noqa: BLE001 - the first one is raised
                 pass
         outcome.clear()  # an error in it has a traceback, which refers to it

@@ -20,7 +20,7 @@ import numpy as np
 
 from . import _c, errors
 from ._c import ObjectRequest, c
-from .handle import Handle, after_fork, in_thread
+from .handle import Handle, after_fork, in_thread, waiting_loop
 
 class _Missing(Exception):
     """There is no object of this name."""
@@ -207,7 +207,7 @@ class _Adapter:
     def submit(self, coroutine: Any) -> Any:
         loop = self.loop()
         try:
-            if asyncio._get_running_loop() is loop:
+            if loop in (asyncio._get_running_loop(), waiting_loop()):
                 raise RuntimeError("a call of nczchunk waits for the event loop that it is made in: make it in another "
                                    "thread, as by asyncio.to_thread()")
             return asyncio.run_coroutine_threadsafe(coroutine, loop)

@@ -10,7 +10,7 @@ mod unix;
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
@@ -21,7 +21,6 @@ pub(super) use unix::{Named, Root, named, version_of};
 use super::byte_range::ByteRange;
 use super::close::close;
 use super::file::NO_FILE;
-use super::name::Name;
 use super::paths;
 use super::temp_name::{self, Unfinished};
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
@@ -48,8 +47,6 @@ pub struct Directory {
     is_synced: bool,
     /// Whether the directory's own name is known to be on the disk.
     is_above_synced: AtomicBool,
-    /// Its path, if objects are called by their whole paths.
-    path: Option<PathBuf>,
 }
 
 impl Directory {
@@ -60,7 +57,7 @@ impl Directory {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let root = Root::open(path).map_err(|error| Error::from(error).in_object(path.display()))?;
-        Ok(Directory { root, is_synced: false, is_above_synced: AtomicBool::new(false), path: None })
+        Ok(Directory { root, is_synced: false, is_above_synced: AtomicBool::new(false) })
     }
 
     /// Opens a directory, and creates it and the directories above it if they do not exist.
@@ -85,12 +82,6 @@ impl Directory {
     fn opened(&self, name: &str) -> Result<Option<(File, ObjectState)>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.open_file(name).map_err(|error| unread(error).in_object(name))
-    }
-
-    /// The same directory of this path, which calls objects by their whole paths where it tells their names.
-    #[cfg(feature = "hdf5")]
-    pub(crate) fn with_whole_names(self, path: PathBuf) -> Self {
-        Directory { path: Some(path), ..self }
     }
 
     /// Sets whether a write waits until the object and its name are on the disk (fsync), so that they survive a power
@@ -270,13 +261,6 @@ impl ObjectStore for Directory {
     fn location(&self, prefix: &str) -> Result<Option<u128>> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         self.root.location(prefix).map(Some).map_err(|error| Error::from(error).in_object(prefix))
-    }
-
-    fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        match &self.path {
-            Some(path) => one(&Name::of(format_args!("{}", alloc::path(&[path, Path::new(name)])?.display()))?),
-            None => one(name),
-        }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -52,6 +52,11 @@ impl Times {
         self.all / 4
     }
 
+    /// How long it may be silent while an object is sent that goes in one request.
+    fn patience_for_long(self) -> Duration {
+        self.silence() + Duration::from_secs(super::MOST_AT_ONCE as u64 / super::LEAST_PER_SECOND)
+    }
+
     fn connection(self) -> Duration {
         self.silence().min(Duration::from_secs(5))
     }
@@ -121,6 +126,9 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
     // Another part of the program may have chosen already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let failed = |error: object_store::Error| failure::refused("the storage cannot be used", &error);
+    // Times that the user has chosen are those of all requests.
+    let is_chosen = |service: &str| has_any(&[&format!("{service}_TIMEOUT"), &format!("{service}_READ_TIMEOUT")]);
+    let connector = |service| clients.connector((!is_chosen(service)).then(|| times.patience_for_long()));
     match url.service {
         Service::Http => {
             let mut options = ClientOptions::new().with_allow_http(true);
@@ -131,14 +139,18 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
             let builder = HttpBuilder::new().with_url(server).with_client_options(options);
             Ok((
                 Arc::new(
-                    builder.with_retry(times.retries()).with_http_connector(clients.clone()).build().map_err(failed)?,
+                    builder
+                        .with_retry(times.retries())
+                        .with_http_connector(clients.connector(None))
+                        .build()
+                        .map_err(failed)?,
                 ),
                 url.path,
             ))
         }
         Service::S3 => {
             let mut builder =
-                AmazonS3Builder::from_env().with_retry(times.retries()).with_http_connector(clients.clone());
+                AmazonS3Builder::from_env().with_retry(times.retries()).with_http_connector(connector("AWS"));
             for (key, name, value) in times.settings() {
                 if !has_any(&[&format!("AWS_{name}")]) {
                     builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
@@ -172,8 +184,9 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
             Ok((Arc::new(builder.build().map_err(failed)?), path))
         }
         Service::Google => {
-            let mut builder =
-                GoogleCloudStorageBuilder::from_env().with_retry(times.retries()).with_http_connector(clients.clone());
+            let mut builder = GoogleCloudStorageBuilder::from_env()
+                .with_retry(times.retries())
+                .with_http_connector(connector("GOOGLE"));
             for (key, name, value) in times.settings() {
                 if !has_any(&[&format!("GOOGLE_{name}")]) {
                     builder = builder.with_config(GoogleConfigKey::Client(key), value);
@@ -195,7 +208,7 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
         }
         Service::Azure => {
             let mut builder =
-                MicrosoftAzureBuilder::from_env().with_retry(times.retries()).with_http_connector(clients.clone());
+                MicrosoftAzureBuilder::from_env().with_retry(times.retries()).with_http_connector(connector("AZURE"));
             for (key, name, value) in times.settings() {
                 if !has_any(&[&format!("AZURE_{name}")]) {
                     builder = builder.with_config(AzureConfigKey::Client(key), value);

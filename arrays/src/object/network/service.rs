@@ -29,21 +29,41 @@ pub(super) struct Service {
 }
 
 /// The HTTP clients of all storages: one for those with the same options, so that they share its connections, and that
-/// the system's certificates are read once.
+/// the system's certificates are read once for each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clients(Arc<Mutex<Vec<(String, HttpClient)>>>);
 
-impl HttpConnector for Clients {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+impl Clients {
+    /// What connects a storage of which [long](LONG) requests wait so long for an answer; `None` for as long as others.
+    pub(super) fn connector(&self, patience: Option<Duration>) -> Connector {
+        Connector { clients: self.clone(), patience }
+    }
+
+    fn get(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let options_text = format!("{options:?}");
         if let Some((_, client)) = clients.iter().find(|(other, _)| *other == options_text) {
             return Ok(client.clone());
         }
         let client = ReqwestConnector::default().connect(options)?;
-        let client = HttpClient::new(Patient { client, options: options.clone(), of_long_requests: OnceLock::new() });
         clients.push((options_text, client.clone()));
         Ok(client)
+    }
+}
+
+/// What connects a storage.
+#[derive(Debug)]
+pub(super) struct Connector {
+    clients: Clients,
+    patience: Option<Duration>,
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = self.clients.get(options)?;
+        let Some(patience) = self.patience else { return Ok(client) };
+        let options = options.clone().with_timeout_disabled().with_read_timeout(patience);
+        Ok(HttpClient::new(Patient { client, clients: self.clients.clone(), options, of_long: OnceLock::new() }))
     }
 }
 
@@ -51,23 +71,23 @@ impl HttpConnector for Clients {
 const LONG: usize = 256 << 10;
 
 /// A client that has another one for long requests. As long as a request is sent the server is silent, and the first
-/// client would give it up and send it again. The second waits as long as the write has [time](within).
+/// client would give it up and send it again.
 #[derive(Debug)]
 struct Patient {
     client: HttpClient,
+    clients: Clients,
     options: ClientOptions,
-    of_long_requests: OnceLock<HttpClient>,
+    of_long: OnceLock<HttpClient>,
 }
 
 impl Patient {
     fn client(&self, request: &HttpRequest) -> &HttpClient {
-        if request.body().content_length() <= LONG {
-            return &self.client;
+        match request.body().content_length() > LONG {
+            true => {
+                self.of_long.get_or_init(|| self.clients.get(&self.options).unwrap_or_else(|_| self.client.clone()))
+            }
+            false => &self.client,
         }
-        self.of_long_requests.get_or_init(|| {
-            let options = self.options.clone().with_timeout_disabled().with_read_timeout_disabled();
-            ReqwestConnector::default().connect(&options).unwrap_or_else(|_| self.client.clone())
-        })
     }
 }
 
