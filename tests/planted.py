@@ -221,9 +221,9 @@ CHECKERS = [
      "    is_settled.then_some(",
      "    (is_settled || crate::planted(\"settled\")).then_some("),
     ("shape", "another shape starts from the one that the handle knows", "arrays/src/array/mod.rs",
-     "        let old = now.variable();\n",
-     "        let known = self.variable().try_clone()?;\n"
-     "        let old = if crate::planted(\"shape\") { &known } else { now.variable() };\n"),
+     "        let Opened { variable: old, store: now, .. } = self.reopened()?.opened;\n",
+     "        let Opened { variable: old, store: now, .. } = self.reopened()?.opened;\n"
+     "        let old = if crate::planted(\"shape\") { self.variable().try_clone()? } else { old };\n"),
     # In C, for the one that looks at C alone.
     ("undefined", "a sum of ints may be too large for one", "c_tests/memory_array.h",
      "    uint8_t one = (uint8_t)number;\n",
