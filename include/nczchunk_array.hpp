@@ -245,7 +245,7 @@ class Texts {
         copies_.reserve(std::size(texts));
         for (const auto &text : texts) {
             // NULL stands for an empty string, as in C.
-            if constexpr (std::is_pointer_v<std::decay_t<decltype(text)>>)
+            if constexpr (std::is_pointer_v<std::remove_cv_t<std::remove_reference_t<decltype(text)>>>)
                 add(text != nullptr ? text : "");
             else
                 add(text);

@@ -289,10 +289,10 @@ fn attributes_lose_no_bytes_and_no_names() {
     for (name, due) in [
         ("terminated", &b"a"[..]),
         ("terminated_end", b"a \n  "),
-        ("terminated_one", b"\0"),
+        ("terminated_one", b""),
         ("zeros", b"a\0b\n "),
         ("zeros_end", b"a \n  "),
-        ("zeros_one", b"\0"),
+        ("zeros_one", b""),
         ("spaces", b"a\0b\n \0\0"),
         ("spaces_end", b"a \n"),
         ("spaces_one", b"\0"),

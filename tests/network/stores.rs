@@ -171,6 +171,17 @@ fn an_object_that_takes_long_to_send_is_sent_once() {
         storage.write("x", &[7; 1 << 20]).unwrap();
         assert_eq!(server.log().len(), 1, "{scheme}");
     }
+    // A connection that is lost is, before the time is over.
+    let _seconds = Seconds::new("2");
+    for scheme in SCHEMES {
+        let server = Server::new();
+        let _variables = Variables::of(scheme, &server);
+        let storage = create_storage(format!("{scheme}://ocean/lost").as_ref()).unwrap();
+        let path = if scheme == "az" { "devstoreaccount1/ocean/lost/x" } else { "ocean/lost/x" };
+        server.fail(path, &[Fault::Silent]);
+        storage.write("x", &[7; 300 << 10]).unwrap();
+        assert_eq!(server.log().len(), 2, "{scheme}");
+    }
 }
 
 /// Credentials that the server does not take any more are renewed, if the environment says where there are others.

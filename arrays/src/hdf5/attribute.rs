@@ -162,8 +162,8 @@ fn values(file: &File, stored: &Stored, (element, endian): (ElementType, Endian)
             let text = |bytes| lossy_text(without_end(bytes, datatype.padding));
             let is_list_of_char = element == ElementType::Char && space.shape.len() == 1;
             if space.shape.is_empty() || is_list_of_char {
-                // One zero is a value: the fill value of an array of this type.
-                let is_whole = is_list_of_char || *bytes == [0];
+                // One zero may be the fill value of an array of characters.
+                let is_whole = is_list_of_char || *bytes == [0] && stored.name == "_FillValue";
                 let values = if is_whole { bytes } else { without_end(bytes, datatype.padding) };
                 return Ok((ElementType::Char, Values::Bytes(alloc::copied(values)?)));
             }

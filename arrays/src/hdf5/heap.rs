@@ -217,7 +217,9 @@ impl FractalHeap {
         let (begin, block) = self.blocks.get(number).ok_or(ErrorKind::Internal)?;
         let at = usize::try_from(offset.saturating_sub(*begin)).unwrap_or(usize::MAX);
         let object = block.get(at..).and_then(|rest| rest.get(..usize::try_from(len).ok()?));
-        Ok(alloc::copied(object.ok_or_else(|| malformed("an object of a heap is not in its block"))?)?)
+        let object = object.ok_or_else(|| malformed("an object of a heap is not in its block"))?;
+        file.charge(len)?;
+        Ok(alloc::copied(object)?)
     }
 
     /// The size of the blocks of a row.

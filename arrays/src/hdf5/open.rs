@@ -291,9 +291,10 @@ fn defined_by_a_program() -> Error {
     ErrorKind::Unsupported("an HDF5 link of a kind that a program has defined").into()
 }
 
-/// Whether an error is one of opening another file.
+/// Whether an error is one of opening another file, or says that it is another one by now.
 fn is_of_the_system(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::System(_) | ErrorKind::UnknownFormat | ErrorKind::Refused)
+    use ErrorKind::{Changed, Refused, System, UnknownFormat};
+    matches!(error.kind(), System(_) | UnknownFormat | Refused | Changed)
 }
 
 fn below(group: &str, name: &str) -> Result<String> {

@@ -176,8 +176,8 @@ fn integer(value: f64, bits: i32) -> u64 {
     (if fits { value } else { -end }) as i64 as u64
 }
 
-/// The bits of the nearest number; of what is too large those of infinity, or of NaN where there is none. A NaN keeps
-/// its sign and what fits of its other bits.
+/// The bits of the nearest number; of what is too large those of infinity, or of NaN where there is none. A NaN of
+/// `float` and `double` keeps its bits.
 fn nearest(format: FloatFormat, value: f64) -> u64 {
     match format {
         FloatFormat::DOUBLE => return value.to_bits(),

@@ -238,7 +238,7 @@ impl Codec for PackBits {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
 mod tests {
     use super::super::numbers::testing::{little, made};
     use super::super::testing::encoded;

@@ -56,7 +56,11 @@ impl EachNumber for Quantize {
     const NAME: &'static str = NAME;
 
     fn encode(&self, bits: u64) -> Result<u64, &'static str> {
-        let scaled = rounded(self.format, self.format.to_f64(bits) * self.scale).round_ties_even();
+        let value = self.format.to_f64(bits);
+        if value.is_nan() && self.decoded == self.encoded {
+            return Ok(bits);
+        }
+        let scaled = rounded(self.format, value * self.scale).round_ties_even();
         Ok(self.encoded.cast(Number::Float(rounded(self.format, scaled / self.scale))))
     }
 
@@ -71,7 +75,7 @@ mod tests {
     use super::super::numbers::testing::{C8, C16, little, made};
     use super::super::testing::encoded;
     use super::*;
-    use crate::element::ElementType::{Double, Float, Int};
+    use crate::element::ElementType::{Double, Float, Half, Int};
 
     /// A NaN that stands for something is the same one afterwards.
     #[test]
@@ -83,6 +87,9 @@ mod tests {
         let floats = [0x7fc0_07a2u32, 0xffc0_0000].map(u32::to_le_bytes).concat();
         let codec = made(&CODECS[0], (little(Float), little(Float)), digits()).unwrap();
         assert_eq!(encoded(&*codec, &floats), floats);
+        let halves = [0x7e07u16, 0xfe01].map(u16::to_le_bytes).concat();
+        let codec = made(&CODECS[0], (little(Half), little(Half)), digits()).unwrap();
+        assert_eq!(encoded(&*codec, &halves), halves);
     }
 
     #[test]

@@ -52,11 +52,6 @@ impl Times {
         self.all / 4
     }
 
-    /// How long it may be silent while an object is sent that goes in one request.
-    fn patience_for_long(self) -> Duration {
-        self.silence() + Duration::from_secs(super::MOST_AT_ONCE as u64 / super::LEAST_PER_SECOND)
-    }
-
     fn connection(self) -> Duration {
         self.silence().min(Duration::from_secs(5))
     }
@@ -128,7 +123,7 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
     let failed = |error: object_store::Error| failure::refused("the storage cannot be used", &error);
     // Times that the user has chosen are those of all requests.
     let is_chosen = |service: &str| has_any(&[&format!("{service}_TIMEOUT"), &format!("{service}_READ_TIMEOUT")]);
-    let connector = |service| clients.connector((!is_chosen(service)).then(|| times.patience_for_long()));
+    let connector = |service| clients.connector((!is_chosen(service)).then(|| times.silence()));
     match url.service {
         Service::Http => {
             let mut options = ClientOptions::new().with_allow_http(true);

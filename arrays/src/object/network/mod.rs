@@ -48,8 +48,6 @@ const PART: usize = 16 << 20;
 const MOST_AT_ONCE: usize = 64 << 20;
 /// How many parts are on their way at the same time.
 const PARTS_UNDER_WAY: usize = 8;
-/// What a connection carries at least: a write has a second more for so many bytes.
-const LEAST_PER_SECOND: u64 = 1 << 20;
 
 /// No wider gap is read, however little that is beside what is needed.
 const GAP: usize = 1 << 20;
@@ -238,7 +236,7 @@ impl Server {
 
     /// How long it may take to write so many bytes.
     fn time_to_write(&self, len: usize) -> Duration {
-        self.times.all + Duration::from_secs(len as u64 / LEAST_PER_SECOND)
+        self.times.all + service::time_to_send(len)
     }
 
     /// What writes a whole object, and how long that may take. It has a copy of the bytes, for the client may keep some

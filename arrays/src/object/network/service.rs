@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
 };
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -34,9 +34,9 @@ pub(super) struct Service {
 pub(super) struct Clients(Arc<Mutex<Vec<(String, HttpClient)>>>);
 
 impl Clients {
-    /// What connects a storage of which [long](LONG) requests wait so long for an answer; `None` for as long as others.
-    pub(super) fn connector(&self, patience: Option<Duration>) -> Connector {
-        Connector { clients: self.clone(), patience }
+    /// What connects a storage, if its server may be silent so long; `None` if the user has chosen the times.
+    pub(super) fn connector(&self, silence: Option<Duration>) -> Connector {
+        Connector { clients: self.clone(), silence }
     }
 
     fn get(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
@@ -55,40 +55,30 @@ impl Clients {
 #[derive(Debug)]
 pub(super) struct Connector {
     clients: Clients,
-    patience: Option<Duration>,
+    silence: Option<Duration>,
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = self.clients.get(options)?;
-        let Some(patience) = self.patience else { return Ok(client) };
-        let options = options.clone().with_timeout_disabled().with_read_timeout(patience);
-        Ok(HttpClient::new(Patient { client, clients: self.clients.clone(), options, of_long: OnceLock::new() }))
+        let Some(silence) = self.silence else { return Ok(client) };
+        let options = options.clone().with_timeout_disabled().with_read_timeout_disabled();
+        Ok(HttpClient::new(Patient { client, clients: self.clients.clone(), options, silence }))
     }
 }
 
-/// Requests with more bytes than this are long: at 10 KiB in a second they take as long as a server may be silent.
+/// Requests with more bytes than this are long.
 const LONG: usize = 256 << 10;
 
-/// A client that has another one for long requests. As long as a request is sent the server is silent, and the first
-/// client would give it up and send it again.
+/// A client that has more patience with long requests. While a request is sent the server is silent, and the client
+/// would give it up and send it again.
 #[derive(Debug)]
 struct Patient {
     client: HttpClient,
     clients: Clients,
+    /// Those of a client that waits as long as it takes, and how long the server may be silent.
     options: ClientOptions,
-    of_long: OnceLock<HttpClient>,
-}
-
-impl Patient {
-    fn client(&self, request: &HttpRequest) -> &HttpClient {
-        match request.body().content_length() > LONG {
-            true => {
-                self.of_long.get_or_init(|| self.clients.get(&self.options).unwrap_or_else(|_| self.client.clone()))
-            }
-            false => &self.client,
-        }
-    }
+    silence: Duration,
 }
 
 impl HttpService for Patient {
@@ -97,8 +87,25 @@ impl HttpService for Patient {
         's: 'f,
         Self: 'f,
     {
-        Box::pin(self.client(&request).execute(request))
+        let len = request.body().content_length();
+        if len <= LONG {
+            return Box::pin(self.client.execute(request));
+        }
+        let patience = self.silence + time_to_send(len);
+        Box::pin(async move {
+            let client = self.clients.get(&self.options).unwrap_or_else(|_| self.client.clone());
+            let answer = tokio::time::timeout(patience, client.execute(request)).await;
+            answer.unwrap_or_else(|elapsed| Err(HttpError::new(HttpErrorKind::Timeout, elapsed)))
+        })
     }
+}
+
+/// What a connection carries at least in a second.
+const LEAST_PER_SECOND: f64 = (1 << 20) as f64;
+
+/// How long it may take to send so many bytes.
+pub(super) fn time_to_send(len: usize) -> Duration {
+    Duration::from_secs_f64(len as f64 / LEAST_PER_SECOND)
 }
 
 type Answered = Result<HttpResponse, HttpError>;
