@@ -191,7 +191,6 @@ pub fn rechunk_in(
     check(source, &side, &new.array)?;
     let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
     let of = of(source, version, &side, &new);
-    let source = side;
     let mut place = Place::new(storage, name, options)?;
     let record = match place.journal {
         Some(storage) => Record::read(storage, &place.journal_name)?,
@@ -206,21 +205,21 @@ pub fn rechunk_in(
         }
         Some(record) if new.is_written(storage, name)? => {
             // It was ended when nothing was left to do but this.
-            let decision = Decision::resumed(&source, &target, &place, &record, options)?;
+            let decision = Decision::resumed(&side, &target, &place, &record, options)?;
             let resumed = decision.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
             place.clean(&place.journal(record))?;
             let array = Array::open_in(storage, name, Access::Write)?;
             return Ok(Rechunked { array, plan: decision.plan, boxes_resumed: resumed });
         }
         Some(record) => {
-            let decision = Decision::resumed(&source, &target, &place, &record, options)?;
+            let decision = Decision::resumed(&side, &target, &place, &record, options)?;
             if decision.cuts.len() == 2 && !place.has_temporary()? {
                 return Err(Error::from(ErrorKind::Argument(ELSEWHERE)).in_object(shown(name)));
             }
             (record, decision)
         }
         None => {
-            let decision = Decision::new(&source, &target, &place, options)?;
+            let decision = Decision::new(&side, &target, &place, options)?;
             // A call that was ended at once has left a mark, which goes first, or the beginning of a temporary array.
             if let Some(storage) = place.journal {
                 remove_below(storage, &place.work)?;
@@ -235,7 +234,7 @@ pub fn rechunk_in(
             (record, decision)
         }
     };
-    let resumed = run(&source, &target, &place, record, &decision, options, &|| new.write(storage, name))
+    let resumed = run(&side, &target, &place, record, &decision, options, &|| new.write(storage, name))
         .inspect_err(|_| place.give_up())?;
     Ok(Rechunked { array: new.array, plan: decision.plan, boxes_resumed: resumed })
 }
