@@ -358,8 +358,6 @@ impl<'a> Place<'a> {
 
     fn remove_temporary(&self) -> Result<()> {
         let (Some(storage), name) = (self.temporary, self.temporary_name()?) else { return Ok(()) };
-        // What cannot be listed or removed is in nobody's way.
-        let _ = storage.remove_unfinished(&name);
         remove_below(storage, &name)?;
         storage.remove_empty(&self.work)
     }
@@ -391,8 +389,14 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Removes all objects below a prefix.
+/// Removes all objects below a prefix, and what killed writers have left half written.
 fn remove_below(storage: &Storage, prefix: &str) -> Result<()> {
+    // Where it is in the way, whoever meets it says so.
+    let _ = storage.remove_unfinished(prefix);
+    remove_listed(storage, prefix)
+}
+
+fn remove_listed(storage: &Storage, prefix: &str) -> Result<()> {
     let (mut objects, mut prefixes) = (Vec::new(), Vec::new());
     storage.list(prefix, &mut |last, entry| {
         match entry {
@@ -402,7 +406,7 @@ fn remove_below(storage: &Storage, prefix: &str) -> Result<()> {
         Ok(())
     })?;
     objects.iter().try_for_each(|object| storage.remove(object))?;
-    prefixes.iter().try_for_each(|prefix| remove_below(storage, prefix))?;
+    prefixes.iter().try_for_each(|prefix| remove_listed(storage, prefix))?;
     storage.remove_empty(prefix)
 }
 

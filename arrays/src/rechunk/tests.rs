@@ -251,6 +251,28 @@ impl Drop for Scratch {
     }
 }
 
+/// A call that was killed while it wrote the first of what is temporary has left a file that no storage lists.
+#[test]
+#[cfg(all(target_os = "linux", not(miri), feature = "zip"))]
+fn a_call_that_was_killed_at_once_is_begun_again() {
+    let scratch = Scratch::new("killed");
+    let storage = create_storage(&scratch.0).unwrap();
+    let (array, expected) = maps(&storage);
+    let mut dead = std::process::Command::new("true").spawn().unwrap();
+    dead.wait().unwrap();
+    for left in ["mark", "journal.json", "1.2.3/begun"] {
+        let left = scratch.0.join("x").join(WORK).join(left);
+        let (directory, last) = (left.parent().unwrap(), left.file_name().unwrap().to_str().unwrap());
+        std::fs::create_dir_all(directory).unwrap();
+        std::fs::write(directory.join(format!(".{last}.{}.1.partial", dead.id())), b"").unwrap();
+        let options = in_two_passes(&array);
+        let new =
+            array.describe(|same| rechunk_in(&array, &storage, "x", &same.with_chunk_shape(&[240, 10, 10]), &options));
+        assert!(values(&new.unwrap().array) == expected);
+        std::fs::remove_dir_all(scratch.0.join("x")).unwrap();
+    }
+}
+
 /// Nor is it continued from a file, a zip file or several files that have been replaced since.
 #[test]
 #[cfg(all(unix, not(miri), feature = "zip"))]
