@@ -85,7 +85,8 @@ if(CMAKE_CROSSCOMPILING AND NOT NCZCHUNK_CARGO_TARGET)
 endif()
 
 # Each configuration is a profile of cargo's, with a directory of its own.
-set(cargo_profile "$<IF:$<CONFIG:Debug>,dev,$<IF:$<CONFIG:RelWithDebInfo,MinSizeRel>,$<LOWER_CASE:$<CONFIG>>,release>>")
+set(named_profile "$<IF:$<CONFIG:RelWithDebInfo,MinSizeRel,Checked>,$<LOWER_CASE:$<CONFIG>>,release>")
+set(cargo_profile "$<IF:$<CONFIG:Debug>,dev,${named_profile}>")
 set(cargo_arguments --locked --target-dir ${PROJECT_BINARY_DIR}/cargo ${cargo_features} ${NCZCHUNK_CARGO_FLAGS})
 set(cargo_target_dir ${PROJECT_BINARY_DIR}/cargo)
 if(NCZCHUNK_CARGO_TARGET)
@@ -127,18 +128,34 @@ endif()
 if(NCZCHUNK_RUSTFLAGS)
     list(APPEND cargo_environment RUSTFLAGS=${NCZCHUNK_RUSTFLAGS})
 endif()
-set(cargo_command ${CMAKE_COMMAND} -E env ${cargo_environment} ${NCZCHUNK_CARGO})
 list(APPEND shared_flags ${link_flags})
 list(APPEND program_flags ${link_flags})
-list(TRANSFORM shared_flags PREPEND -Clink-arg=)
-list(TRANSFORM program_flags PREPEND -Clink-arg=)
+list(JOIN shared_flags "|" shared_flags)
+list(JOIN program_flags "|" program_flags)
+list(APPEND cargo_environment
+    "NCZCHUNK_LIBRARY_LINK_ARGS=${shared_flags}" "NCZCHUNK_PROGRAM_LINK_ARGS=${program_flags}")
+set(cargo_command ${CMAKE_COMMAND} -E env ${cargo_environment} ${NCZCHUNK_CARGO})
+
+# What several packages need is compiled once if cargo is told of all of them each time, for then it has the features
+# that any of them wants. The tests in Rust want others still, so that cargo builds them together with the library.
+set(cargo_packages -p nczchunk-library)
+if(NCZCHUNK_BUILD_CLI)
+    list(APPEND cargo_packages -p nczchunk-cli)
+endif()
+set(rust_test_packages -p nczchunk-c -p nczchunk -p nczchunk-engine)
+if(NCZCHUNK_BUILD_CLI)
+    list(APPEND rust_test_packages -p nczchunk-cli)
+endif()
+set(cargo_build ${cargo_command} build --profile ${cargo_profile} ${cargo_arguments})
+set(with_rust_tests "-p;nczchunk-library;${rust_test_packages};--lib;--tests;--examples")
+set(library_targets "$<IF:$<CONFIG:Checked>,${with_rust_tests},${cargo_packages};--lib>")
 
 # The targets are the installed package's own, pointed at the build tree.
 set(nczchunk_includedir ${PROJECT_SOURCE_DIR}/include)
 set(nczchunk_libdir ${cargo_target_dir}/release)
 set(nczchunk_bindir ${nczchunk_libdir})
 include(${CMAKE_CURRENT_LIST_DIR}/nczchunk-targets.cmake)
-foreach(config debug relwithdebinfo minsizerel)
+foreach(config debug relwithdebinfo minsizerel checked)
     string(TOUPPER ${config} CONFIG)
     nczchunk_locate(${cargo_target_dir}/${config} ${cargo_target_dir}/${config} _${CONFIG})
 endforeach()
@@ -153,13 +170,12 @@ endif()
 set(cargo_products ${nczchunk_shared_file} ${nczchunk_import_file} ${nczchunk_static_file})
 list(TRANSFORM cargo_products PREPEND ${cargo_libdir}/)
 add_custom_target(nczchunk_cargo ALL
-    COMMAND ${cargo_command} rustc -p nczchunk-library --profile ${cargo_profile} ${cargo_arguments}
-        -- ${shared_flags}
+    COMMAND ${cargo_build} "${library_targets}"
     ${link_command}
     BYPRODUCTS ${cargo_products}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Building libnczchunk with cargo"
-    USES_TERMINAL VERBATIM)
+    COMMAND_EXPAND_LISTS USES_TERMINAL VERBATIM)
 add_dependencies(nczchunk::shared nczchunk_cargo)
 add_dependencies(nczchunk::static nczchunk_cargo)
 
@@ -172,8 +188,7 @@ if(NCZCHUNK_BUILD_CLI)
         set(generate_command COMMAND ${cargo_libdir}/nczchunk${CMAKE_EXECUTABLE_SUFFIX} generate ${nczchunk_generated})
     endif()
     add_custom_target(nczchunk_program ALL
-        COMMAND ${cargo_command} rustc -p nczchunk-cli --bin nczchunk --profile ${cargo_profile} ${cargo_arguments}
-            -- ${program_flags}
+        COMMAND ${cargo_build} ${cargo_packages} --bin nczchunk
         ${generate_command}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
         COMMENT "Building the program nczchunk with cargo"
