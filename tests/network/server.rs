@@ -30,8 +30,6 @@ pub enum Fault {
     Silent,
     /// As it should be, and then the object has these other bytes.
     ThenChanged(Vec<u8>),
-    /// The object is stored, and the answer is this status.
-    ThenStatus(u16),
 }
 
 #[derive(Clone)]
@@ -292,7 +290,6 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     }
     if let Some((status, lines, body)) = store::answer(state, request) {
         let body = if method == "HEAD" { String::new() } else { body };
-        let status = if let Some(Fault::ThenStatus(status)) = fault { status } else { status };
         let length = body.len();
         return write!(stream, "HTTP/1.1 {status} X\r\n{lines}Content-Length: {length}\r\n\r\n{body}").is_ok();
     }

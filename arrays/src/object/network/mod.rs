@@ -26,9 +26,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{AbortHandle, Abortable};
 use object_store::path::Path;
-use object_store::{
-    Error as StoreError, ObjectStore as _, ObjectStoreExt, PutMode, PutOptions, PutPayload, WriteMultipart,
-};
+use object_store::{Error as StoreError, ObjectStore as _, ObjectStoreExt, PutMode, PutPayload, WriteMultipart};
 
 use super::asynchronous::{AsyncRequests, AsyncStore, ReadRequest, WriteRequest};
 use super::byte_range::ByteRange;
@@ -43,7 +41,7 @@ use crate::error::{ErrorKind, Result};
 use crate::open_object::{ObjectState, Versions};
 use connect::Times;
 use read::Source;
-use service::{Attempts, Service, within};
+use service::{Service, within};
 
 /// What is longer is written in parts of this many bytes each.
 const PART: usize = 16 << 20;
@@ -188,13 +186,8 @@ impl Server {
                     _ => return Err(ErrorKind::Conflict.into()),
                 },
             };
-            let (mut options, attempts) = (PutOptions::from(mode), Attempts::default());
-            options.extensions.insert(attempts.clone());
-            let put = source.store.put_opts(&path, PutPayload::from_bytes(bytes.clone()), options).await;
-            let put = put.map(drop).map_err(|error| failure::of_store(&error));
-            let is_conflict = put.as_ref().is_err_and(|error| error.kind() == ErrorKind::Conflict);
-            // An attempt that was answered with an error, and made again, may have been carried out nevertheless.
-            if is_conflict && attempts.are_several() && source.has(&path, &bytes).await { Ok(()) } else { put }
+            let put = source.store.put_opts(&path, PutPayload::from_bytes(bytes), mode.into()).await;
+            put.map(drop).map_err(|error| failure::of_store(&error))
         })
     }
 

@@ -118,14 +118,6 @@ impl Source {
         }
     }
 
-    /// Whether an object has these bytes; not, if that cannot be told.
-    pub(super) async fn has(&self, path: &Path, bytes: &[u8]) -> bool {
-        match self.store.get_opts(path, GetOptions::default()).await {
-            Ok(found) if found.meta.size == bytes.len() as u64 => found.bytes().await.is_ok_and(|found| found == bytes),
-            _ => false,
-        }
-    }
-
     async fn try_read(&self, path: &Path, read: &mut ReadRequest) -> Result<Option<ObjectState>, Ended> {
         let (begin, size) = (read.begin(), read.size());
         let known_etag = self.pins.as_ref().and_then(|pins| pins.get(path)?.etag).filter(|etag| is_strong(etag));

@@ -4,7 +4,6 @@
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -62,34 +61,24 @@ pub(super) struct Connector {
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = self.clients.get(options)?;
+        let Some(silence) = self.silence else { return Ok(client) };
         let options = options.clone().with_timeout_disabled().with_read_timeout_disabled();
-        Ok(HttpClient::new(Patient { client, clients: self.clients.clone(), options, silence: self.silence }))
+        Ok(HttpClient::new(Patient { client, clients: self.clients.clone(), options, silence }))
     }
 }
 
 /// Requests with more bytes than this are long.
 const LONG: usize = 256 << 10;
 
-/// How many times a request has been sent that has this among its extensions.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Attempts(Arc<AtomicUsize>);
-
-impl Attempts {
-    pub(super) fn are_several(&self) -> bool {
-        self.0.load(Relaxed) > 1
-    }
-}
-
-/// A client that has more patience with long requests, and counts [`Attempts`]. While a request is sent the server is
-/// silent, and the client would give it up and send it again.
+/// A client that has more patience with long requests. While a request is sent the server is silent, and the client
+/// would give it up and send it again.
 #[derive(Debug)]
 struct Patient {
     client: HttpClient,
     clients: Clients,
-    /// Those of a client that waits as long as it takes, and how long the server may be silent, unless the user has
-    /// chosen the times.
+    /// Those of a client that waits as long as it takes, and how long the server may be silent.
     options: ClientOptions,
-    silence: Option<Duration>,
+    silence: Duration,
 }
 
 impl HttpService for Patient {
@@ -98,14 +87,11 @@ impl HttpService for Patient {
         's: 'f,
         Self: 'f,
     {
-        if let Some(Attempts(number)) = request.extensions().get() {
-            number.fetch_add(1, Relaxed);
-        }
         let len = request.body().content_length();
-        let Some(silence) = self.silence.filter(|_| len > LONG) else {
+        if len <= LONG {
             return Box::pin(self.client.execute(request));
-        };
-        let patience = silence + time_to_send(len);
+        }
+        let patience = self.silence + time_to_send(len);
         Box::pin(async move {
             let client = self.clients.get(&self.options).unwrap_or_else(|_| self.client.clone());
             let answer = tokio::time::timeout(patience, client.execute(request)).await;
