@@ -138,14 +138,12 @@ set(cargo_command ${CMAKE_COMMAND} -E env ${cargo_environment} ${NCZCHUNK_CARGO}
 
 # What several packages need is compiled once if cargo is told of all of them each time, for then it has the features
 # that any of them wants. The tests in Rust want others still, so that cargo builds them together with the library.
-set(cargo_packages -p nczchunk-library)
+set(program_package "")
 if(NCZCHUNK_BUILD_CLI)
-    list(APPEND cargo_packages -p nczchunk-cli)
+    set(program_package -p nczchunk-cli)
 endif()
-set(rust_test_packages -p nczchunk-c -p nczchunk -p nczchunk-engine)
-if(NCZCHUNK_BUILD_CLI)
-    list(APPEND rust_test_packages -p nczchunk-cli)
-endif()
+set(cargo_packages -p nczchunk-library ${program_package})
+set(rust_test_packages -p nczchunk-c -p nczchunk -p nczchunk-engine ${program_package})
 set(cargo_build ${cargo_command} build --profile ${cargo_profile} ${cargo_arguments})
 set(with_rust_tests "-p;nczchunk-library;${rust_test_packages};--lib;--tests;--examples")
 set(library_targets "$<IF:$<CONFIG:Checked>,${with_rust_tests},${cargo_packages};--lib>")

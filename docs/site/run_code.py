@@ -15,10 +15,10 @@ tour have one directory in common, for who reads them in their order does what t
 - text, json, diff: not code.
 
 A comment before a block says more: `<!-- file: NAME -->` that it is this file, which later blocks use (and that it is
-not run by itself); `<!-- run: in the tree -->` that it is run in the root of the tree; `<!-- run: by SCRIPT -->` that
-a script does that .ci/run or .ci/nightly calls, and `<!-- run all: by SCRIPT -->` that it does so with all blocks that
-follow. What is only indented may be nothing but commands of the tree's scripts, to be run by hand. A picture in a
-directory named pictures is drawn by the page's code, and must be the same.
+not run by itself); `<!-- run: in the tree -->` that it is run in the root of the tree; `<!-- run: by SCRIPT -->` that a
+script does that .ci/run calls, and `<!-- run all: by SCRIPT -->` that it does so with all blocks that follow. What is
+only indented may be nothing but commands of the tree's scripts, to be run by hand. A picture in a directory named
+pictures is drawn by the page's code, and must be the same.
 """
 
 import os
@@ -173,14 +173,12 @@ class Page:
             raise Wrong(f"{path} is not run by CMake")
 
     def by(self, script, lines):
-        """That a script which .ci/run or .ci/nightly calls runs a block; or .ci/run itself, each command as a step."""
+        """That a script which .ci/run calls runs a block; or .ci/run itself, each command of it as a step."""
         steps = (ROOT / ".ci/run").read_text()
-        nightly = (ROOT / ".ci/nightly").read_text() if script != ".ci/run" else ""
         wanted = [script] if script != ".ci/run" else [words for line in lines if (words := line.split("#")[0].strip())]
         for words in wanted:
             step = r'(step "[^"]+"|beside "[^"]+" (\w\S*|"[^"]*"))'
-            in_nightly = re.search(rf"^[\w-]+ {re.escape(words)}$", nightly, re.MULTILINE)
-            if not in_nightly and not re.search(rf"^{step} {re.escape(words)}( --quick)?$", steps, re.MULTILINE):
+            if not re.search(rf"^{step} {re.escape(words)}( --quick)?$", steps, re.MULTILINE):
                 raise Wrong(f".ci/run has no step: {words}")
 
     def pictures(self, update):
