@@ -354,6 +354,22 @@ fn groups_define_dimensions() {
     assert_eq!(of("outer").unwrap_err().kind(), ErrorKind::NotFound("variable"));
 }
 
+/// Arrays whose chunks end where they do are as long as their dimensions; in another, a chunk would say what is behind.
+#[test]
+fn references_to_short_variables_have_the_lengths_of_dimensions() {
+    let place = place(include_bytes!("vectors/short_variables.nc"));
+    let text = nczchunk::references(&place, "n", "short.nc").unwrap();
+    let all: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let shape = |name: &str| {
+        let document = all["refs"][format!("{name}/.zarray")].as_str().unwrap();
+        serde_json::from_str::<serde_json::Value>(document).unwrap()["shape"].to_string()
+    };
+    for (name, due) in [("long", "[5,2]"), ("short", "[3,2]"), ("t", "[7]"), ("never", "[7,2]"), ("g/longest", "[7,2]")]
+    {
+        assert_eq!(shape(&format!("n/{name}")), due, "{name}");
+    }
+}
+
 #[test]
 fn chunks_are_located_in_the_file() {
     let file = file("layouts-earliest.h5");

@@ -97,6 +97,13 @@ pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<()> {
     Ok(())
 }
 
+/// Adds a value at a place of a list, which is at most its length, unless the allocation fails.
+pub fn insert<T>(list: &mut Vec<T>, place: usize, value: T) -> Result<()> {
+    list.try_reserve(1).map_err(|_| Failed)?;
+    list.insert(place, value);
+    Ok(())
+}
+
 /// Adds values to a list, unless the allocation fails.
 pub fn extend<T: Copy>(list: &mut Vec<T>, values: &[T]) -> Result<()> {
     list.try_reserve(values.len()).map_err(|_| Failed)?;

@@ -71,9 +71,28 @@ def check_readers(path, references):
         xarray.testing.assert_equal(found.load(), xarray.open_dataset(path, engine="netcdf4").load())
 
 
+def check_short_variables(path):
+    """xarray opens variables that are shorter than their unlimited dimension: references have its length."""
+    import nczchunk
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 4)
+        for name, chunks, length in [("long", (1, 4), 6), ("short", (2, 4), 4), ("never", (1, 3), 0)]:
+            variable = file.createVariable(name, "f4", ("t", "x"), chunksizes=chunks, zlib=True, fill_value=-1)
+            if length:
+                variable[:length] = np.arange(length * 4).reshape(length, 4)
+    nczchunk.write_references(path, path.with_suffix(".json"))
+    options = {"consolidated": False, "storage_options": {"fo": str(path.with_suffix(".json"))}}
+    found = xarray.open_dataset("reference://", engine="zarr", backend_kwargs=options)
+    due = xarray.open_dataset(path, engine="netcdf4")
+    assert dict(due.sizes) == {"t": 6, "x": 4}
+    xarray.testing.assert_equal(found.load(), due.load())
+
+
 def cases(root):
     import nczchunk
     root.mkdir(parents=True, exist_ok=True)
+    check_short_variables(root / "short.nc")
     paths = [root / f"{kind}.nc" for kind in KINDS]
     for kind, path in zip(KINDS, paths):
         write_netcdf(path, kind)

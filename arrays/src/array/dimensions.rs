@@ -1,9 +1,10 @@
-//! The dimensions that a group defines.
+//! The dimensions that groups define, and how long those are that are unlimited.
 
 use super::documents::{V2_ATTRIBUTES, V2_GROUP, V3};
 use super::list::{clean_name, no_node};
 use super::{file, joined};
-use crate::dataset::GroupDimension;
+use crate::alloc;
+use crate::dataset::{GroupDimension, Node};
 use crate::error::Result;
 use crate::object::Storage;
 use crate::zarr;
@@ -35,6 +36,73 @@ pub fn group_dimensions(storage: &Storage, group: &str) -> Result<Vec<GroupDimen
         }
     }
     Err(no_node(storage, group))
+}
+
+/// How long the unlimited dimensions of arrays are for netCDF: as long as the longest array that has the dimension.
+/// Arrays of HDF5 may be shorter, which netCDF shows with fill values up to there.
+#[derive(Debug)]
+pub struct UnlimitedLengths<'n> {
+    /// The groups of arrays with unlimited dimensions, and those around them, each with the dimensions that it defines.
+    groups: Vec<(&'n str, Vec<GroupDimension>)>,
+    /// Each dimension with its length, in order.
+    lengths: Vec<(Unlimited<'n>, usize)>,
+}
+
+/// An unlimited dimension: the group that defines it, if one does, and its name.
+type Unlimited<'n> = (Option<&'n str>, &'n str);
+
+impl<'n> UnlimitedLengths<'n> {
+    /// Those of the arrays among nodes of a storage. Arrays elsewhere in the storage do not count.
+    ///
+    /// # Errors
+    /// Those of [`group_dimensions`].
+    pub fn of(storage: &Storage, nodes: &'n [Node]) -> Result<Self> {
+        let mut all = UnlimitedLengths { groups: Vec::new(), lengths: Vec::new() };
+        let is_unlimited = |node: &Node| (0..node.shape().len()).any(|d| node.is_unlimited(d));
+        for array in nodes.iter().filter(|node| is_unlimited(node)) {
+            for group in around(array) {
+                if let Err(place) = all.groups.binary_search_by_key(&group, |(name, _)| name) {
+                    alloc::insert(&mut all.groups, place, (group, group_dimensions(storage, group)?))?;
+                }
+            }
+            for (d, &len) in array.shape().iter().enumerate() {
+                let Some(dimension) = all.dimension(array, d) else { continue };
+                match all.lengths.binary_search_by_key(&dimension, |(other, _)| *other) {
+                    Ok(place) => all.lengths[place].1 = all.lengths[place].1.max(len),
+                    Err(place) => alloc::insert(&mut all.lengths, place, (dimension, len))?,
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The length of an array's dimension as netCDF has it.
+    pub fn len(&self, array: &'n Node, d: usize) -> usize {
+        let place = self.dimension(array, d).map(|of| self.lengths.binary_search_by_key(&of, |(other, _)| *other));
+        let longest = place.and_then(|place| Some(self.lengths.get(place.ok()?)?.1));
+        longest.or(array.shape().get(d).copied()).unwrap_or_default()
+    }
+
+    /// The unlimited dimension that an array has as one of its own: that of the innermost group that defines one of
+    /// this name.
+    fn dimension(&self, array: &'n Node, d: usize) -> Option<Unlimited<'n>> {
+        let name = array.dimension_name(d).filter(|_| array.is_unlimited(d))?;
+        let defines = |group: &&str| {
+            let place = self.groups.binary_search_by_key(group, |(name, _)| name);
+            place.is_ok_and(|place| self.groups[place].1.iter().any(|dimension| dimension.name == name))
+        };
+        Some((around(array).find(defines), name))
+    }
+}
+
+/// The names of the groups that a node is in, the innermost first.
+fn around(node: &Node) -> impl Iterator<Item = &str> {
+    std::iter::successors(outer(node.name()), |name| outer(name))
+}
+
+/// The name of the group that something is in.
+fn outer(name: &str) -> Option<&str> {
+    if name.is_empty() { None } else { Some(name.rsplit_once('/').map_or("", |(outer, _)| outer)) }
 }
 
 #[cfg(test)]

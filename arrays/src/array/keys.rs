@@ -172,8 +172,7 @@ impl Chunks<'_> {
     fn is_new(&self, followed: &mut Vec<(u128, usize)>, link: &str, depth: usize) -> Result<bool> {
         let Some(location) = self.storage.location(link)? else { return Ok(true) };
         let Err(at) = followed.binary_search(&(location, depth)) else { return Ok(false) };
-        followed.try_reserve(1).map_err(|_| alloc::Failed)?;
-        followed.insert(at, (location, depth));
+        alloc::insert(followed, at, (location, depth))?;
         Ok(true)
     }
 }

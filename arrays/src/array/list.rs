@@ -211,8 +211,7 @@ impl Members {
     fn is_new(&mut self, location: Option<u128>) -> Result<bool> {
         let Some(location) = location else { return Ok(true) };
         let Err(at) = self.locations.binary_search(&location) else { return Ok(false) };
-        self.locations.try_reserve(1).map_err(|_| alloc::Failed)?;
-        self.locations.insert(at, location);
+        alloc::insert(&mut self.locations, at, location)?;
         Ok(true)
     }
 }

@@ -61,7 +61,7 @@ use crate::zarr::{self, AttributeValue, Format, Metadata};
 
 use backing::Stored;
 pub use description::{ArrayFormat, Description};
-pub use dimensions::group_dimensions;
+pub use dimensions::{UnlimitedLengths, group_dimensions};
 pub use group::{change_attribute as change_group_attribute, create_group_at, format_above};
 pub use group::{consolidate, create_group, remove_group_attribute, set_group_attribute, set_group_attributes_json};
 pub use joined::{concat, concat_document};

@@ -16,7 +16,8 @@ use crate::zarr;
 /// `is_unlimited` receives the name of an array and the number of one of its dimensions. `dimensions` are dimensions of
 /// groups, each with the path of its group, such as those that no array has. Any other dimension of an array belongs to
 /// the outermost group that has an array with it. An array has a dimension of a group around its own if the names are
-/// equal, both are unlimited or neither is, and the lengths are equal; an unlimited one that is shorter is extended.
+/// equal, both are unlimited or neither is, and the lengths are equal; an unlimited one that is shorter is extended. Of
+/// several such groups it is the innermost one.
 ///
 /// Call this after all arrays were created: netCDF-C sees only the arrays that its metadata list, so
 /// [`Array::create_in`](crate::Array::create_in) refuses to add arrays to these groups, and
@@ -82,12 +83,13 @@ fn define<'n>(
         dimension.is_unlimited |= is_unlimited;
         return Ok(group);
     }
-    let outer = dimensions.iter_mut().find(|(of, dimension)| {
+    let outer = dimensions.iter_mut().filter(|(of, dimension)| {
         let is_around = of.is_empty() || group.strip_prefix(of).is_some_and(|rest| rest.starts_with('/'));
         let is_as_long = dimension.len == len || is_unlimited && dimension.len < len;
         is_around && is_as_long && (&*dimension.name, dimension.is_unlimited) == (name, is_unlimited)
     });
-    if let Some((of, dimension)) = outer {
+    let innermost = outer.max_by_key(|(of, _)| of.len());
+    if let Some((of, dimension)) = innermost {
         dimension.len = len;
         return Ok(of);
     }
@@ -108,11 +110,23 @@ fn last_part(node: &Node) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array::group_dimensions;
     use crate::array::{Array, ArrayFormat, Description, create_group};
     use crate::element::ElementType;
     use crate::error::ErrorKind;
     use crate::hyperslab::Hyperslab;
     use crate::object::{Memory, read_whole};
+
+    #[test]
+    fn of_the_groups_around_an_array_that_define_a_dimension_the_innermost_counts() {
+        let storage = Storage::new(Memory::new()).unwrap();
+        let description = Description::new(&[5], ElementType::Int).with_format(ArrayFormat::NcZarr);
+        Array::create_in(&storage, "g/h/v", &description.with_dimension_names(&["t"])).unwrap();
+        let t = |len| GroupDimension { name: "t".to_owned(), len, is_unlimited: true };
+        write_netcdf_groups(&storage, &|_, _| true, vec![("", t(3)), ("g", t(4))]).unwrap();
+        let found = ["", "g", "g/h"].map(|group| group_dimensions(&storage, group).unwrap());
+        assert_eq!(found, [vec![t(3)], vec![t(5)], vec![]]);
+    }
 
     #[test]
     fn dimensions_are_those_of_the_outermost_group_and_are_unlimited() {

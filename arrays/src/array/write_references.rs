@@ -9,7 +9,7 @@ use super::documents::{V2_ARRAY, below};
 #[cfg(not(feature = "parquet"))]
 use super::references::WITHOUT_PARQUET;
 use super::references::may_be_parquet;
-use super::{Array, ArrayFormat, Description, create_group, list};
+use super::{Array, ArrayFormat, Description, UnlimitedLengths, create_group, list};
 use crate::alloc;
 use crate::dataset::Node;
 use crate::dims::{self, Dims};
@@ -24,6 +24,9 @@ use crate::store::ChunkState;
 /// The text of references to all chunks of an array, or of the arrays in a group and in those below it; an empty name
 /// is the storage itself. `url` is what the storage is called in them, a path or a URL; names of objects in it follow.
 ///
+/// An array of HDF5 that is shorter than others with its unlimited dimension gets the length of the dimension, as
+/// netCDF has it, where its chunks end there; the rest reads as the fill value.
+///
 /// Dimensions without a name are called `phony_dim_0` and so on, for xarray needs names.
 ///
 /// # Errors
@@ -37,9 +40,13 @@ pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
         );
     }
     let documents = Storage::new(Memory::new())?;
+    let nodes = list(storage, name, true)?;
+    let lengths = UnlimitedLengths::of(storage, &nodes)?;
     let mut writing = Writing { storage, url, documents, unnamed: Vec::new(), chunks: Value::Object(Vec::new()) };
-    for node in &list(storage, name, true)? {
-        writing.node(node).map_err(|error| error.in_object(if node.name().is_empty() { "/" } else { node.name() }))?;
+    for node in &nodes {
+        writing
+            .node(node, &lengths)
+            .map_err(|error| error.in_object(if node.name().is_empty() { "/" } else { node.name() }))?;
     }
     let mut all = Value::Object(Vec::new());
     writing.add_documents("", &mut all)?;
@@ -91,7 +98,7 @@ struct Chunks {
 }
 
 impl Writing<'_> {
-    fn node(&mut self, node: &Node) -> Result<()> {
+    fn node<'n>(&mut self, node: &'n Node, lengths: &UnlimitedLengths<'n>) -> Result<()> {
         if let Some(error) = node.error() {
             return Err(error.kind().into());
         }
@@ -101,10 +108,15 @@ impl Writing<'_> {
                 name => create_group(&self.documents, name, ArrayFormat::ZarrV2, node.attributes_json(), &[]),
             };
         }
-        self.array(&Array::open_in(self.storage, node.name(), Access::Read)?)
+        let mut shape = Vec::new();
+        for d in 0..node.shape().len() {
+            alloc::push(&mut shape, lengths.len(node, d))?;
+        }
+        self.array(&Array::open_in(self.storage, node.name(), Access::Read)?, shape)
     }
 
-    fn array(&mut self, array: &Array) -> Result<()> {
+    /// Adds an array; for netCDF it has this shape, with fill values beyond its own.
+    fn array(&mut self, array: &Array, longest: Vec<usize>) -> Result<()> {
         let (variable, store) = (array.variable(), array.store());
         if *array.element_type() == ElementType::String {
             return Err(ErrorKind::Unsupported("references to variable-length strings").into());
@@ -126,11 +138,14 @@ impl Writing<'_> {
             })?;
             alloc::push(&mut codecs, (id, number))?;
         }
-        let chunks = chunks(array)?;
+        let mut chunks = chunks(array)?;
         let names = self.dimension_names(array)?;
         let mut shape = Vec::new();
-        for dimension in variable.dimensions() {
-            alloc::push(&mut shape, dimension.len())?;
+        for ((dimension, len), chunk) in variable.dimensions().iter().zip(longest).zip(&chunks.shape) {
+            // What a chunk that is cut off has behind its end may be anything.
+            let is_cut = dimension.len() % chunk != 0;
+            alloc::push(&mut shape, if is_cut { dimension.len() } else { dimension.len().max(len) })?;
+            chunks.has_absent |= !is_cut && dimension.len() < len;
         }
         let zeros = alloc::copied(&[0; 16])?;
         let fill_value = variable.fill_value().or(zeros.get(..variable.element_size()));

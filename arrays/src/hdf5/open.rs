@@ -227,7 +227,7 @@ pub(crate) fn list(
 }
 
 /// The dimensions that a group of a file defines: those of its members that are dimension scales. What several links
-/// lead to counts once.
+/// lead to counts once, and what cannot be read defines none.
 ///
 /// # Errors
 /// `NotFound`, and those of what the file says of the group and its members.
@@ -241,18 +241,14 @@ pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Ve
     for link in links(&file, &header)? {
         let Target::Object(address) = link.to else { continue };
         seen.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-        let header = Header::read(&file, address)?;
-        if !seen.insert(address) || !is_dataset(&header) {
+        if !seen.insert(address) {
             continue;
         }
-        let attributes = attribute::stored(&file, &header)?;
-        if is_scale(&attributes) {
-            let space = Dataset::read(&file, &header)?.space;
-            // A coordinate of several dimensions is the first one's scale.
-            let Some((&len, most)) = space.shape.first().zip(space.most.first()) else { continue };
-            let name = alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?;
-            let dimension = GroupDimension { name, len, is_unlimited: most.is_none() };
-            alloc::push(&mut numbered, (number(&attributes)?, dimension))?;
+        match defined_by(&file, address, &link.name) {
+            Ok(dimension) => dimension.map_or(Ok(()), |dimension| alloc::push(&mut numbered, dimension))?,
+            // A listing has the member with its error.
+            Err(error) if is_of_the_file(&error) => {}
+            Err(error) => return Err(error),
         }
     }
     // In netCDF's order, if the file has it.
@@ -260,6 +256,23 @@ pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Ve
     let mut all = Vec::new();
     numbered.into_iter().try_for_each(|(_, dimension)| alloc::push(&mut all, dimension))?;
     Ok(all)
+}
+
+/// The dimension that a member of a group defines, if it is a dimension scale, and its number.
+fn defined_by(file: &Shared<File>, address: u64, name: &str) -> Result<Option<(Option<i32>, GroupDimension)>> {
+    let header = Header::read(file, address)?;
+    if !is_dataset(&header) {
+        return Ok(None);
+    }
+    let attributes = attribute::stored(file, &header)?;
+    if !is_scale(&attributes) {
+        return Ok(None);
+    }
+    let space = Dataset::read(file, &header)?.space;
+    // A coordinate of several dimensions is the first one's scale.
+    let Some((&len, most)) = space.shape.first().zip(space.most.first()) else { return Ok(None) };
+    let name = alloc::text(name.strip_prefix(NO_COORDINATE).unwrap_or(name))?;
+    Ok(Some((number(&attributes)?, GroupDimension { name, len, is_unlimited: most.is_none() })))
 }
 
 /// A group that is listed, and which of its links is the next.

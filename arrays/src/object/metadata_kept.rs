@@ -64,8 +64,7 @@ impl ObjectStore for MetadataKept {
             let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
             // Another thread may have been faster.
             if let Err(at) = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name)) {
-                documents.try_reserve(1).map_err(|_| alloc::Failed)?;
-                documents.insert(at, (name_kept, document));
+                alloc::insert(&mut documents, at, (name_kept, document))?;
             }
         }
         self.read_kept(name, begin, buffer).ok_or(ErrorKind::Internal.into())

@@ -38,12 +38,19 @@ pub struct RechunkOptions<'a> {
     transfer: Options<'a>,
     temporary: Option<&'a Storage>,
     selection: Option<(Hyperslab<'a>, &'a [usize])>,
+    may_be_longer: bool,
 }
 
 impl Default for RechunkOptions<'_> {
     /// 256 MiB, one thread, all of the source.
     fn default() -> Self {
-        RechunkOptions { memory: 256 << 20, transfer: Options::default(), temporary: None, selection: None }
+        RechunkOptions {
+            memory: 256 << 20,
+            transfer: Options::default(),
+            temporary: None,
+            selection: None,
+            may_be_longer: false,
+        }
     }
 }
 
@@ -71,6 +78,13 @@ impl<'a> RechunkOptions<'a> {
     /// each other one the hyperslab selects one element.
     pub fn with_selection(self, hyperslab: Hyperslab<'a>, kept: &'a [usize]) -> Self {
         RechunkOptions { selection: Some((hyperslab, kept)), ..self }
+    }
+
+    /// The same for a new array that may be longer than what is selected, along any dimension: the elements of the
+    /// selection are the first ones, and those beyond read as the fill value. Default: the new array has the shape of
+    /// what is selected.
+    pub fn with_longer_target(self) -> Self {
+        RechunkOptions { may_be_longer: true, ..self }
     }
 }
 
@@ -127,7 +141,8 @@ const ELSEWHERE: &str = "the temporary array of the unfinished rechunking that i
 
 /// Writes the elements of an array to a new array with other chunks, codecs or another format, within a limit of
 /// memory. `path` and `name` are those of [`Array::create`]; `description` says what the new array is to be like, and
-/// has the shape of what is selected and the type of the source's elements.
+/// has the shape of what is selected, or a [longer](RechunkOptions::with_longer_target) one, and the type of the
+/// source's elements.
 ///
 /// The elements are read and written in boxes, so that each chunk of the new array is written once. If chunks of the
 /// source would have to be read so often that it is better, two passes are made through a temporary array, which is
@@ -188,8 +203,7 @@ pub fn rechunk_in(
     let new = Array::unwritten(storage, name, description)?;
     let version = source.version();
     let side = side_of(source, options)?;
-    check(source, &side, &new.array)?;
-    let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
+    let target = target_of(source, &side, &new.array, options)?;
     let of = of(source, version, &side, &new);
     let mut place = Place::new(storage, name, options)?;
     let record = match place.journal {
@@ -252,8 +266,7 @@ pub fn rechunk_plan(
     // Arrays for netCDF-C are in a group, and have a name there.
     let new = Array::unwritten(&nowhere, "array", description)?;
     let side = side_of(source, options)?;
-    check(source, &side, &new.array)?;
-    let target = Side::all(new.array.variable(), new.array.store(), Access::Write);
+    let target = target_of(source, &side, &new.array, options)?;
     let place = Place::new(&nowhere, "array", options)?;
     Ok(Decision::new(&side, &target, &place, options)?.plan)
 }
@@ -284,10 +297,12 @@ fn side_of<'a>(source: &'a Array, options: &RechunkOptions<'_>) -> Result<Side<'
     Ok(side)
 }
 
-/// Refuses a new array that cannot hold what is selected.
-fn check(source: &Array, side: &Side<'_>, new: &Array) -> Result<()> {
-    let shape: Vec<usize> = new.variable().dimensions().iter().map(crate::grid::Dimension::len).collect();
-    if shape != side.shape() {
+/// The new array as a side of a pass: that part of it which what is selected goes to.
+fn target_of<'a>(source: &Array, side: &Side<'_>, new: &'a Array, options: &RechunkOptions<'_>) -> Result<Side<'a>> {
+    let target = Side::all(new.variable(), new.store(), Access::Write);
+    let count = side.shape();
+    let has_room = count.len() == target.count.len() && count.iter().zip(&target.count).all(|(len, all)| len <= all);
+    if count != target.count && !(options.may_be_longer && has_room) {
         return Err(ErrorKind::Argument("the new array must have the shape of what is selected of the source").into());
     }
     // Zarr v3 has no characters.
@@ -295,7 +310,7 @@ fn check(source: &Array, side: &Side<'_>, new: &Array) -> Result<()> {
     if alike(*new.element_type()) != alike(*source.element_type()) {
         return Err(ErrorKind::Argument("the new array must have elements of the source's type").into());
     }
-    Ok(())
+    Ok(Side { count, ..target })
 }
 
 /// What a call rechunks, and to what: another call with the same can continue it.

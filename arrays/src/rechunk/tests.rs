@@ -115,6 +115,56 @@ fn in_two_passes(array: &Array) -> RechunkOptions<'static> {
 
 #[test]
 #[cfg_attr(miri, ignore = "it takes too long")]
+fn a_new_array_that_is_longer_ends_in_fill_values() {
+    for (shape, chunks) in [([7, 11], [2, 5]), ([0, 11], [2, 5]), ([60, 80], [1, 80])] {
+        let (array, values_of_source) = source(&memory(), &shape, &chunks);
+        let (longer, new_chunks) = ([shape[0] + 8, shape[1] + 3], [shape[0].max(3), 5]);
+        let mut expected = vec![-1; longer[0] * longer[1]];
+        for (row, from) in expected.chunks_exact_mut(longer[1]).zip(values_of_source.chunks_exact(shape[1])) {
+            row[..shape[1]].copy_from_slice(from);
+        }
+        let fill = (-1i32).to_ne_bytes();
+        for shards in [new_chunks, [new_chunks[0], 15]] {
+            let description = Description::new(&longer, ElementType::Int).with_chunk_shape(&new_chunks);
+            let description = description.with_shard_shape(&shards).with_fill_value(&fill);
+            let refused = rechunk_plan(&array, &description, &RechunkOptions::default()).unwrap_err();
+            assert!(matches!(refused.kind(), ErrorKind::Argument(_)), "{refused}");
+            let options = RechunkOptions::default().with_longer_target();
+            for (threads, more) in [(1, 0), (3, 4 << 20)] {
+                let least = rechunk_plan(&array, &description, &options).unwrap().least_memory;
+                let options = options.with_memory(least + more).with_transfer(Options::default().with_threads(threads));
+                let to = memory();
+                let done = rechunk_in(&array, &to, "", &description, &options).unwrap();
+                assert!(values(&done.array) == expected, "{shape:?} {shards:?} {threads}");
+                assert!(values(&Array::open_in(&to, "", Access::Read).unwrap()) == expected);
+                assert_eq!(done.plan.num_bytes, 4 * values_of_source.len() as u64);
+            }
+        }
+    }
+    // In two passes.
+    let (array, expected) = maps(&memory());
+    let description = Description::new(&[250, 45, 40], ElementType::Int).with_chunk_shape(&[240, 10, 10]);
+    let options = RechunkOptions::default().with_memory(LITTLE + (1 << 20)).with_longer_target();
+    let done = rechunk_in(&array, &memory(), "", &description, &options).unwrap();
+    assert_eq!(done.plan.passes.len(), 2);
+    let first = Hyperslab::new(&[0; 3], &[240, 40, 40]);
+    assert!(done.array.read::<i32>(&first).unwrap() == expected);
+    let behind = [(&[240, 0, 0], &[10, 45, 40]), (&[0, 40, 0], &[250, 5, 40])];
+    for (start, count) in behind {
+        let values: Vec<i32> = done.array.read(&Hyperslab::new(start, count)).unwrap();
+        assert!(values.iter().all(|value| *value == 0));
+    }
+    // Shorter it cannot be.
+    let (array, _) = source(&memory(), &[4, 4], &[2, 2]);
+    let options = RechunkOptions::default().with_longer_target();
+    for shape in [&[4, 3][..], &[3, 9], &[4, 4, 4], &[4]] {
+        let refused = rechunk_plan(&array, &Description::new(shape, ElementType::Int), &options).unwrap_err();
+        assert!(matches!(refused.kind(), ErrorKind::Argument(_)), "{refused}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
 fn two_passes_leave_nothing_behind() {
     let storage = memory();
     let (array, expected) = maps(&storage);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use nczchunk::object::Storage;
-use nczchunk::{Access, Array, Error, ErrorKind, Node, RetypedAttributes};
+use nczchunk::{Access, Array, Error, ErrorKind, Node, RetypedAttributes, UnlimitedLengths};
 
 use super::kept::Lost;
-use super::new_array::NewArray;
+use super::new_array::{NewArray, Part};
 use super::transfer::{self, How};
 use super::{Copied, Format};
 use crate::failure::{Failure, Result, words};
@@ -44,6 +44,8 @@ impl Group {
         let format = new.format();
         let (mut copied, mut lost) = (Copied::default(), Lost::default());
         let (mut unlimited, mut dimensions) = (BTreeSet::new(), Vec::new());
+        // A dimension has one length in the copy, too.
+        let lengths = UnlimitedLengths::of(&self.storage, &self.nodes)?;
         for node in &self.nodes {
             let name = self.relative(node);
             let about = |error: Error| Failure::failed(format_args!("{}: {}", shown(node), words(&error)));
@@ -71,7 +73,9 @@ impl Group {
             }
             let source = Array::open_in(&self.storage, node.name(), Access::Read).map_err(about)?;
             let selection = Slab::select(None, &source)?;
-            let (created, _) = transfer::transfer(new, &source, &selection, (storage, name), how, is_continued)?;
+            let mut part = Part::new(&source, &selection);
+            part.shape = (0..node.shape().len()).map(|d| lengths.len(node, d)).collect();
+            let (created, _) = transfer::transfer(new, &part, (storage, name), how, is_continued)?;
             copied.add(&source, &selection, &created)?;
             unlimited.extend((0..node.shape().len()).filter(|&d| node.is_unlimited(d)).map(|d| (name, d)));
             // Dimensions are unlimited once netCDF-C's metadata have been written, when all arrays are there.

@@ -38,7 +38,7 @@ use crate::storage;
 use destination::Destination;
 use group::Group;
 use kept::Lost;
-use new_array::{Format, NewArray};
+use new_array::{Format, NewArray, Part};
 pub use rechunk::Rechunk;
 use transfer::How;
 
@@ -90,8 +90,9 @@ impl Copy {
         interrupt::watch()?;
         let destination = Destination::new(&self.destination, &self.new.wish(self.new.name_of(&source), self.force))?;
         let (storage, name) = (destination.storage()?, destination.name());
-        let (created, _) = transfer::transfer(&self.new, &source, &selection, (&storage, name), &how, false)?;
-        let words = of_one(&source, &selection, &created)?;
+        let part = Part::new(&source, &selection);
+        let (created, _) = transfer::transfer(&self.new, &part, (&storage, name), &how, false)?;
+        let words = of_one(&part, &created)?;
         destination.finish()?;
         println(&words)
     }
@@ -113,7 +114,8 @@ fn open_source(path: &Path, name: Option<&str>) -> Result<Array> {
 }
 
 /// What is said of one array that was copied.
-fn of_one(source: &Array, selection: &Selection, created: &Array) -> Result<String> {
+fn of_one(part: &Part<'_>, created: &Array) -> Result<String> {
+    let &Part { source, selection, .. } = part;
     let (mut copied, mut lost) = (Copied::default(), Lost::default());
     copied.add(source, selection, created)?;
     lost.compare(source, selection, created, false);

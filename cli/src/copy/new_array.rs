@@ -72,6 +72,21 @@ fn separator(text: &str) -> Result<Separator, String> {
     }
 }
 
+/// What the new array has of the source.
+pub(super) struct Part<'a> {
+    pub source: &'a Array,
+    pub selection: &'a Selection,
+    /// The shape of the new array: that of the selection, or a longer one, with fill values beyond it.
+    pub shape: Vec<usize>,
+}
+
+impl<'a> Part<'a> {
+    /// A new array of nothing but the selection.
+    pub(super) fn new(source: &'a Array, selection: &'a Selection) -> Self {
+        Part { source, selection, shape: selection.shape() }
+    }
+}
+
 /// How the new array is cut into chunks, and these are put together to shards. `None` is the library's choice.
 struct Chunks {
     chunk_shape: Option<Vec<usize>>,
@@ -120,16 +135,11 @@ impl NewArray {
     }
 
     /// Calls a function with the description of the new array.
-    pub(super) fn describe<T>(
-        &self,
-        source: &Array,
-        selection: &Selection,
-        make: impl FnOnce(&Description<'_>) -> Result<T>,
-    ) -> Result<T> {
+    pub(super) fn describe<T>(&self, part: &Part<'_>, make: impl FnOnce(&Description<'_>) -> Result<T>) -> Result<T> {
+        let &Part { source, selection, ref shape } = part;
         let format = self.format();
-        let shape = selection.shape();
         let names: Vec<&str> = selection.kept().map(|d| source.dimension_name(d).unwrap_or_default()).collect();
-        let chunks = self.chunks(source, selection)?;
+        let chunks = self.chunks(part)?;
         let codecs = self.codecs(source)?;
         let codecs: Option<Vec<(&str, &str)>> =
             codecs.as_ref().map(|all| all.iter().map(|(name, configuration)| (&**name, &**configuration)).collect());
@@ -137,9 +147,8 @@ impl NewArray {
         let values = attributes.values()?;
         let json = source.own_attributes_json()?;
 
-        let mut description = Description::new(&shape, element(source, format))
-            .with_format(format.into())
-            .with_endian(self.endian.into());
+        let mut description =
+            Description::new(shape, element(source, format)).with_format(format.into()).with_endian(self.endian.into());
         if names.iter().any(|name| !name.is_empty()) {
             description = description.with_dimension_names(&names);
         }
@@ -186,8 +195,8 @@ impl NewArray {
     }
 
     /// The lengths that are asked for, or those of the source as far as they fit.
-    fn chunks(&self, source: &Array, selection: &Selection) -> Result<Chunks> {
-        let rank = selection.shape().len();
+    fn chunks(&self, &Part { source, selection, ref shape }: &Part<'_>) -> Result<Chunks> {
+        let rank = shape.len();
         let given = |lengths: &Option<SomeLengths>, access: Access| {
             lengths.as_ref().and_then(|lengths| lengths.of(source, selection, access))
         };
@@ -206,15 +215,15 @@ impl NewArray {
         let (mut chunk_shape, mut chunk_runs, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         let has_lists = self.format() == Format::Zarr3 && shard_shape.is_none();
         let shards = shard_shape_of(self.format(), source);
-        for d in selection.kept() {
-            let count = selection.count[d].max(1);
+        for (d, &len) in selection.kept().zip(shape) {
+            let count = len.max(1);
             let chunk = dimensions[d].chunklen().min(count);
             if let Some(shards) = &shards {
                 let chunks = (shards[d] / dimensions[d].chunklen()).min(count.div_ceil(chunk));
                 kept.push(chunks * chunk);
             }
             chunk_shape.push(chunk);
-            let is_whole = selection.stride[d] == 1 && count == dimensions[d].len();
+            let is_whole = selection.stride[d] == 1 && selection.count[d] == len && len == dimensions[d].len();
             let runs = dimensions[d].chunks().filter(|_| has_lists && is_whole).into_iter().flatten();
             chunk_runs.push(runs.map(|run| ChunkRun::new(run.num_chunks, run.len)).collect());
         }

@@ -9,7 +9,7 @@ use nczchunk::{Array, RechunkPlan};
 
 use super::destination::{self, Destination};
 use super::group::Group;
-use super::new_array::NewArray;
+use super::new_array::{NewArray, Part};
 use super::transfer::{self, How};
 use super::{of_one, open_source, println};
 use crate::Session;
@@ -18,7 +18,7 @@ use crate::human;
 use crate::interrupt;
 use crate::lengths::{self, SomeLengths};
 use crate::output::{Partial, partial};
-use crate::slab::{Selection, Slab};
+use crate::slab::Slab;
 
 const HELP: &str = "\
 The program takes no more memory than --memory, in addition to what it has when it starts; if that is too little, it \
@@ -70,30 +70,31 @@ impl Rechunk {
         }
         let source = open_source(&self.source, self.array.as_deref())?;
         let selection = Slab::select(None, &source)?;
+        let part = Part::new(&source, &selection);
         if self.dry_run {
             let how = How::within(self.memory, session.threads, temporary);
-            let plan = transfer::plan(&self.new, &source, &selection, &how)?;
+            let plan = transfer::plan(&self.new, &part, &how)?;
             return println(&said(&plan));
         }
         interrupt::watch()?;
         if is_zip(&self.destination) {
-            return self.zip(&source, &selection, session.threads, temporary);
+            return self.zip(&part, session.threads, temporary);
         }
         let how = How::within(self.memory, session.threads, temporary);
         // What cannot be leaves nothing behind.
         if *source.element_type() != nczchunk::ElementType::String {
-            transfer::plan(&self.new, &source, &selection, &how)?;
+            transfer::plan(&self.new, &part, &how)?;
         }
         let name = self.name(&source)?;
         let storage = self.storage()?;
-        let (created, done) = transfer::transfer(&self.new, &source, &selection, (&storage, &name), &how, false)?;
+        let (created, done) = transfer::transfer(&self.new, &part, (&storage, &name), &how, false)?;
         let plan = done.map_or_else(String::new, |(plan, resumed)| format!("\n{}", said_of(&plan, resumed)));
-        println(&format!("{}{plan}", of_one(&source, &selection, &created)?))
+        println(&format!("{}{plan}", of_one(&part, &created)?))
     }
 
     /// A new zip file, which is not continued, so that its temporary array is elsewhere and always removed.
-    fn zip(&self, source: &Array, selection: &Selection, threads: usize, temporary: Option<Storage>) -> Result<()> {
-        let wish = self.new.wish(self.new.name_of(source), false);
+    fn zip(&self, part: &Part<'_>, threads: usize, temporary: Option<Storage>) -> Result<()> {
+        let wish = self.new.wish(self.new.name_of(part.source), false);
         let destination = Destination::new(&self.destination, &wish)?;
         let beside = Partial::new(partial(&self.destination.with_extension("temporary"))?);
         let temporary = match temporary {
@@ -102,9 +103,9 @@ impl Rechunk {
         };
         let how = How::within(self.memory, threads, Some(temporary));
         let place = (&destination.storage()?, destination.name());
-        let (created, done) = transfer::transfer(&self.new, source, selection, place, &how, false)?;
+        let (created, done) = transfer::transfer(&self.new, part, place, &how, false)?;
         let plan = done.map_or_else(String::new, |(plan, resumed)| format!("\n{}", said_of(&plan, resumed)));
-        let words = of_one(source, selection, &created)?;
+        let words = of_one(part, &created)?;
         destination.finish()?;
         println(&format!("{words}{plan}"))
     }

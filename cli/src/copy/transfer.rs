@@ -11,7 +11,7 @@ use nczchunk::{
     rechunk_in, rechunk_plan,
 };
 
-use super::new_array::NewArray;
+use super::new_array::{NewArray, Part};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::progress;
@@ -42,17 +42,18 @@ impl How {
         let options = RechunkOptions::default()
             .with_memory(self.memory)
             .with_selection(selection.hyperslab(), kept)
+            .with_longer_target()
             .with_transfer(Options::default().with_threads(self.threads));
         self.temporary.as_ref().map_or(options, |storage| options.with_temporary(storage))
     }
 
     /// The plan for an array, and the memory that there is for it.
-    fn plan(&self, new: &NewArray, source: &Array, selection: &Selection) -> Result<(RechunkPlan, usize)> {
-        let kept: Vec<usize> = selection.kept().collect();
+    fn plan(&self, new: &NewArray, part: &Part<'_>) -> Result<(RechunkPlan, usize)> {
+        let kept: Vec<usize> = part.selection.kept().collect();
         let with = |memory| {
-            new.describe(source, selection, |description| {
-                let options = self.options(selection, &kept).with_memory(memory);
-                Ok(rechunk_plan(source, description, &options).map(|plan| (plan, memory)))
+            new.describe(part, |description| {
+                let options = self.options(part.selection, &kept).with_memory(memory);
+                Ok(rechunk_plan(part.source, description, &options).map(|plan| (plan, memory)))
             })
         };
         let planned = match with(self.memory)? {
@@ -70,29 +71,29 @@ impl How {
 }
 
 /// How an array would be transferred.
-pub(super) fn plan(new: &NewArray, source: &Array, selection: &Selection, how: &How) -> Result<RechunkPlan> {
-    Ok(how.plan(new, source, selection)?.0)
+pub(super) fn plan(new: &NewArray, part: &Part<'_>, how: &How) -> Result<RechunkPlan> {
+    Ok(how.plan(new, part)?.0)
 }
 
-/// Makes a new array of the elements of a selection. The plan is that by which it was done; there is none for
+/// Makes a new array of a part of the source. The plan is that by which it was done; there is none for
 /// variable-length strings, nor for an array that an earlier call has completed, which `is_continued` leaves as it is.
 pub(super) fn transfer(
     new: &NewArray,
-    source: &Array,
-    selection: &Selection,
+    part: &Part<'_>,
     (storage, name): (&Storage, &str),
     how: &How,
     is_continued: bool,
 ) -> Result<(Array, Option<(RechunkPlan, usize)>)> {
+    let &Part { source, selection, .. } = part;
     if *source.element_type() == ElementType::String {
-        return Ok((strings(new, source, selection, (storage, name), is_continued)?, None));
+        return Ok((strings(new, part, (storage, name), is_continued)?, None));
     }
-    let (plan, memory) = how.plan(new, source, selection)?;
+    let (plan, memory) = how.plan(new, part)?;
     let bar = progress::of_bytes(plan.num_bytes.saturating_mul(2 * plan.passes.len() as u64));
     let kept: Vec<usize> = selection.kept().collect();
     let tell = |at: Progress| tell(&bar, at);
     let transfer = Options::default().with_threads(how.threads).with_progress(&tell);
-    let done = new.describe(source, selection, |description| {
+    let done = new.describe(part, |description| {
         let options = how.options(selection, &kept).with_memory(memory).with_transfer(transfer);
         Ok(rechunk_in(source, storage, name, description, &options))
     })?;
@@ -119,14 +120,9 @@ fn tell(bar: &ProgressBar, at: Progress) -> c_int {
 
 /// The same for variable-length strings, chunk by chunk. What is there of an array that is not complete is made again
 /// if it `is_continued`.
-fn strings(
-    new: &NewArray,
-    source: &Array,
-    selection: &Selection,
-    (storage, name): (&Storage, &str),
-    is_continued: bool,
-) -> Result<Array> {
-    let begun = new.describe(source, selection, |description| {
+fn strings(new: &NewArray, part: &Part<'_>, (storage, name): (&Storage, &str), is_continued: bool) -> Result<Array> {
+    let &Part { source, selection, .. } = part;
+    let begun = new.describe(part, |description| {
         let description = if is_continued { description.with_overwrite(true) } else { *description };
         Array::unwritten(storage, name, &description).map_err(|error| new.refused(name, &error))
     })?;
@@ -145,7 +141,11 @@ fn strings(
         }
         let (mut first, mut of_source) = (vec![0; selection.rank()], selection.count.clone());
         for (i, d) in selection.kept().enumerate() {
+            count[i] = count[i].min(selection.count[d].saturating_sub(start[i]));
             (first[d], of_source[d]) = (start[i], count[i]);
+        }
+        if count.contains(&0) {
+            return Ok(());
         }
         let texts = source.read_strings(&selection.part(&first, &of_source).hyperslab())?;
         Ok(to.write_strings(&Hyperslab::new(&start, &count), &texts)?)
