@@ -33,6 +33,7 @@ impl Concat {
                 false => std::fs::canonicalize(path).map_err(Failure::about(path.display()))?,
             });
         }
+        output::check_document(&self.output, &paths)?;
         let failed = |error| Failure::Failed(words(&error));
         let storage = nczchunk::concat(&paths, &self.dimension).map_err(failed)?;
         let nodes = nczchunk::list(&storage, "", true).map_err(failed)?;

@@ -32,9 +32,10 @@ pub enum SomeLengths {
 }
 
 impl SomeLengths {
-    /// The lengths of chunks of a selection of an array, by which it is read or written; `None` if it has none of the
-    /// dimensions. Others have the lengths of the array's.
-    pub fn of(&self, array: &Array, selection: &Selection, access: Access) -> Option<Vec<usize>> {
+    /// The lengths of chunks of a new array of this shape that is a selection of an array, by which it is read or
+    /// written; `None` if it has none of the dimensions. Others have the lengths of the array's. None is longer than the
+    /// new array.
+    pub fn of(&self, array: &Array, selection: &Selection, shape: &[usize], access: Access) -> Option<Vec<usize>> {
         let named = match self {
             SomeLengths::All(lengths) => return Some(lengths.clone()),
             SomeLengths::Named(named) => named,
@@ -42,8 +43,8 @@ impl SomeLengths {
         let grid = array.variable().grid(access).dimensions();
         let given =
             |d: usize| named.iter().find(|(name, _)| array.dimension_name(d) == Some(name)).map(|(_, len)| *len);
-        let length = |d: usize| given(d).unwrap_or(grid[d].chunklen()).min(selection.count[d]).max(1);
-        selection.kept().any(|d| given(d).is_some()).then(|| selection.kept().map(length).collect())
+        let length = |(d, len): (usize, &usize)| given(d).unwrap_or(grid[d].chunklen()).min(*len).max(1);
+        selection.kept().any(|d| given(d).is_some()).then(|| selection.kept().zip(shape).map(length).collect())
     }
 }
 

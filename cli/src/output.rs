@@ -1,7 +1,7 @@
 //! Where a program's result goes: the standard output, or a file that is there once it is complete.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
@@ -22,6 +22,22 @@ pub fn partial(path: &Path) -> Result<PathBuf> {
 /// Says something on the error output that the user has to know about what is written.
 pub fn note(about: &str, note: &str) -> Result<()> {
     Ok(writeln!(io::stderr(), "nczchunk: note: {}: {}", printable(about), printable(note))?)
+}
+
+/// Refuses to replace what is no document, or one of the files that the new one leads to.
+pub fn check_document(path: &Path, sources: &[impl AsRef<Path>]) -> Result<()> {
+    let (Ok(full), true) = (fs::canonicalize(path), path.is_file()) else { return Ok(()) };
+    let refused = |why: &str| Err(Failure::failed(format_args!("{}: {why}; choose another name", path.display())));
+    let is_it = |source: &Path| fs::canonicalize(source).is_ok_and(|source| source == full);
+    if sources.iter().any(|source| is_it(source.as_ref())) {
+        return refused("this is one of the files that it would lead to");
+    }
+    let mut begin = [0; 512];
+    let len = File::open(path).and_then(|mut file| file.read(&mut begin)).map_err(Failure::about(path.display()))?;
+    match begin[..len].trim_ascii_start().first() {
+        None | Some(b'{') => Ok(()),
+        Some(_) => refused("this exists, and is no JSON"),
+    }
 }
 
 /// Writes a text to a file, which is replaced once all has been written, or to the standard output if the path is `-`.

@@ -39,6 +39,7 @@ impl References {
                 path.map_err(Failure::about(self.storage.display()))?.display().to_string()
             }
         };
+        output::check_document(&self.output, &[&self.storage])?;
         let name = self.name.as_deref().unwrap_or_default();
         let about = |error: Error| Failure::Failed(words(&error.in_object(self.storage.display())));
         if self.output.as_os_str() == "-" {

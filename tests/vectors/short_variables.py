@@ -16,11 +16,11 @@ def main():
         n = file.createGroup("n")
         g = n.createGroup("g")
         own = g.createGroup("own")
-        for owner in (file, n, own):
-            owner.createDimension("t", None)
+        for owner, dim in [(file, "r"), (n, "t"), (own, "t")]:
+            owner.createDimension(dim, None)
         n.createDimension("x", 2)
         for owner, name, dtype, dims, shape in [
-                (file, "texts", str, ("t",), (2,)), (file, "numbers", "i2", ("t",), (3,)),
+                (file, "texts", str, ("r",), (2,)), (file, "numbers", "i2", ("r",), (3,)),
                 (n, "long", "i4", ("t", "x"), (5, 2)), (n, "short", "i4", ("t", "x"), (3, 2)),
                 (n, "t", "f8", ("t",), (4,)), (n, "never", "i4", ("t", "x"), (0, 2)),
                 (g, "longest", "i4", ("t", "x"), (7, 2)),

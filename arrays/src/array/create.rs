@@ -1,8 +1,9 @@
 //! Creating an array: what is in the way, the groups above it, its documents.
 //!
-//! Everything is checked before anything is written. The document that makes a name an array is written last. If
-//! writing fails, what has been written of the array is removed: groups are left, and nothing that is in the way of the
-//! next attempt. Where removing fails, too, something is left, but never an array without its attributes.
+//! Everything is checked before anything is written. The document that makes a name an array is written last, unless the
+//! storage tells which of several writers was first: there it is written first, so that no other writer touches the
+//! attributes of the one that has the array. If writing fails, what has been written of the array is removed: groups are
+//! left, and nothing that is in the way of the next attempt.
 
 use std::mem::MaybeUninit;
 
@@ -72,7 +73,26 @@ impl New {
     /// Writes it.
     pub(super) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
         make_room(storage, name, self)?;
-        self.write_documents(storage, name, false)
+        match &self.attributes {
+            Some(attributes) if storage.compares() => self.write_if_first(storage, name, attributes),
+            _ => self.write_documents(storage, name, false),
+        }
+    }
+
+    /// Writes the documents if no other writer has the array.
+    fn write_if_first(&self, storage: &Storage, name: &str, text: &str) -> Result<()> {
+        documents::forget_consolidated(storage, name)?;
+        documents::make_missing(storage, &self.groups, self.format)?;
+        let (array, attributes) = (below(name, V2_ARRAY)?, below(name, V2_ATTRIBUTES)?);
+        // What is left of an attempt that was cut short is replaced.
+        let left = documents::version(storage, &attributes)?;
+        let written = storage.write_over(&array, None, self.array.as_bytes());
+        written.and_then(|()| storage.write_over(&attributes, left, text.as_bytes())).inspect_err(|error| {
+            // In a conflict, what is there is another's. Any other write may have been carried out nevertheless.
+            if error.kind() != ErrorKind::Conflict && remove_own(storage, &array, &self.array) {
+                remove_own(storage, &attributes, text);
+            }
+        })
     }
 
     /// Makes sure that nothing is where the array is to be.
@@ -204,6 +224,10 @@ fn make_room(storage: &Storage, name: &str, new: &New) -> Result<()> {
     }
     if is_node && contents.is_empty() {
         return Err(ErrorKind::Unsupported("overwriting needs a storage that can list its objects").into());
+    }
+    if !is_node && !contents.is_array() && new.attributes.is_some() && storage.compares() {
+        // These attributes may be those of another writer. Whoever has the array replaces them.
+        return Ok(());
     }
     contents.remove(storage)
 }

@@ -5,7 +5,7 @@ use super::list::{clean_name, no_node};
 use super::{file, joined};
 use crate::alloc;
 use crate::dataset::{GroupDimension, Node};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::Storage;
 use crate::zarr;
 
@@ -42,27 +42,35 @@ pub fn group_dimensions(storage: &Storage, group: &str) -> Result<Vec<GroupDimen
 /// Arrays of HDF5 may be shorter, which netCDF shows with fill values up to there.
 #[derive(Debug)]
 pub struct UnlimitedLengths<'n> {
-    /// The groups of arrays with unlimited dimensions, and those around them, each with the dimensions that it defines.
-    groups: Vec<(&'n str, Vec<GroupDimension>)>,
+    /// The groups of arrays with unlimited dimensions, and those around them, each with the names of the dimensions that
+    /// it defines, in order.
+    groups: Vec<(&'n str, Vec<String>)>,
     /// Each dimension with its length, in order.
     lengths: Vec<(Unlimited<'n>, usize)>,
 }
 
-/// An unlimited dimension: the group that defines it, if one does, and its name.
-type Unlimited<'n> = (Option<&'n str>, &'n str);
+/// An unlimited dimension: the group that defines it, and its name.
+type Unlimited<'n> = (&'n str, &'n str);
 
 impl<'n> UnlimitedLengths<'n> {
-    /// Those of the arrays among nodes of a storage. Arrays elsewhere in the storage do not count.
+    /// Those of the arrays among nodes of a storage. Arrays elsewhere in the storage do not count, nor dimensions that no
+    /// group around the array defines.
     ///
     /// # Errors
-    /// Those of [`group_dimensions`].
+    /// `Unsupported` for joined files with such arrays, in which elements may be missing anywhere; those of
+    /// [`group_dimensions`].
     pub fn of(storage: &Storage, nodes: &'n [Node]) -> Result<Self> {
         let mut all = UnlimitedLengths { groups: Vec::new(), lengths: Vec::new() };
         let is_unlimited = |node: &Node| (0..node.shape().len()).any(|d| node.is_unlimited(d));
         for array in nodes.iter().filter(|node| is_unlimited(node)) {
             for group in around(array) {
                 if let Err(place) = all.groups.binary_search_by_key(&group, |(name, _)| name) {
-                    alloc::insert(&mut all.groups, place, (group, group_dimensions(storage, group)?))?;
+                    let mut names = Vec::new();
+                    for dimension in group_dimensions(storage, group)? {
+                        alloc::push(&mut names, dimension.name)?;
+                    }
+                    names.sort_unstable();
+                    alloc::insert(&mut all.groups, place, (group, names))?;
                 }
             }
             for (d, &len) in array.shape().iter().enumerate() {
@@ -73,7 +81,21 @@ impl<'n> UnlimitedLengths<'n> {
                 }
             }
         }
+        if storage.joined().is_some() {
+            all.check_joined(nodes)?;
+        }
         Ok(all)
+    }
+
+    fn check_joined(&self, nodes: &'n [Node]) -> Result<()> {
+        const WORDS: &str =
+            "joined files in which variables are shorter than their unlimited dimension: it is not known in which";
+        for node in nodes {
+            if let Some(d) = node.shape().iter().enumerate().position(|(d, &len)| len != self.len(node, d)) {
+                return Err(Error::from(ErrorKind::Unsupported(WORDS)).in_dimension(d).in_object(node.name()));
+            }
+        }
+        Ok(())
     }
 
     /// The length of an array's dimension as netCDF has it.
@@ -89,9 +111,9 @@ impl<'n> UnlimitedLengths<'n> {
         let name = array.dimension_name(d).filter(|_| array.is_unlimited(d))?;
         let defines = |group: &&str| {
             let place = self.groups.binary_search_by_key(group, |(name, _)| name);
-            place.is_ok_and(|place| self.groups[place].1.iter().any(|dimension| dimension.name == name))
+            place.is_ok_and(|place| self.groups[place].1.binary_search_by_key(&name, String::as_str).is_ok())
         };
-        Some((around(array).find(defines), name))
+        Some((around(array).find(defines)?, name))
     }
 }
 
@@ -108,8 +130,35 @@ fn outer(name: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::dataset::{Attributes, Dimensions, NodeArray};
+    use crate::element::ElementType;
     use crate::object::Memory;
+
+    /// Dimensions that are called alike are different ones where no group around the arrays defines them.
+    #[test]
+    fn only_dimensions_of_groups_around_arrays_have_several_lengths() {
+        let storage = Storage::new(Memory::new()).unwrap();
+        let of = |group: &str| {
+            let dimensions = format!(r#"{{"_nczarr_group":{{"dimensions":{group},"arrays":[]}}}}"#);
+            (r#"{"zarr_format":2}"#, dimensions)
+        };
+        let t = r#"{"t":{"size":2,"unlimited":1}}"#;
+        for (name, dimensions) in [("", "{}"), ("a", "{}"), ("b", "{}"), ("c", t), ("c/d", "{}")] {
+            let (group, attributes) = of(dimensions);
+            let slash = if name.is_empty() { "" } else { "/" };
+            storage.write(&format!("{name}{slash}.zgroup"), group.as_bytes()).unwrap();
+            storage.write(&format!("{name}{slash}.zattrs"), attributes.as_bytes()).unwrap();
+        }
+        let array = |name: &str, len| {
+            let dimensions = Dimensions { names: vec![Some("t".to_owned())], unlimited: vec![true] };
+            let (shape, chunk_shape) = (vec![len], vec![1]);
+            let array = NodeArray { element: ElementType::Int, shape, chunk_shape, shard_shape: None, dimensions };
+            Node::of_array(name, Attributes::of(Vec::new()).unwrap(), array).unwrap()
+        };
+        let nodes = [array("a/v", 3), array("b/v", 9), array("c/v", 3), array("c/d/w", 5), array("c/d/x", 4)];
+        let lengths = UnlimitedLengths::of(&storage, &nodes).unwrap();
+        assert_eq!(nodes.each_ref().map(|node| lengths.len(node, 0)), [3, 9, 5, 5, 5]);
+    }
 
     #[test]
     fn a_group_of_netcdf_c_has_dimensions_and_others_have_none() {

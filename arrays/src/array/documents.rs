@@ -68,7 +68,7 @@ pub(super) fn change(
 }
 
 /// The version of an object, where the storage can tell.
-fn version(storage: &Storage, object: &str) -> Result<Option<ObjectState>> {
+pub(super) fn version(storage: &Storage, object: &str) -> Result<Option<ObjectState>> {
     match storage.compares() {
         true => storage.read_version(object, ByteRange::At(0), &mut Buffer::new(&mut [])),
         false => Ok(None),
@@ -197,12 +197,24 @@ fn is_group(storage: &Storage, name: &str, format: Format) -> Result<bool> {
 pub(super) fn make_group(storage: &Storage, name: &str, format: Format, attributes: Value) -> Result<()> {
     match format {
         Format::V2 => {
-            // The group is there when all of it is.
-            if !attributes.members().is_empty() {
-                write(storage, name, V2_ATTRIBUTES, &json::indented(&attributes)?)?;
+            let text = json::indented(&Value::object([("zarr_format", Value::number(2)?)])?)?;
+            let (group, of_attributes) = (below(name, V2_GROUP)?, below(name, V2_ATTRIBUTES)?);
+            let write_group = || storage.write_over(&group, None, text.as_bytes());
+            if attributes.members().is_empty() {
+                return write_group();
             }
-            let group = Value::object([("zarr_format", Value::number(2)?)])?;
-            storage.write_over(&below(name, V2_GROUP)?, None, json::indented(&group)?.as_bytes())
+            let attributes = json::indented(&attributes)?;
+            if !storage.compares() {
+                // The group is there when all of it is.
+                storage.write(&of_attributes, attributes.as_bytes())?;
+                return write_group();
+            }
+            // Whoever has the group, and no other, writes its attributes.
+            let left = version(storage, &of_attributes)?;
+            write_group()?;
+            storage.write_over(&of_attributes, left, attributes.as_bytes()).inspect_err(|_| {
+                let _ = storage.remove(&group);
+            })
         }
         Format::V3 => {
             let (version, node) = (Value::number(3)?, Value::text("group")?);

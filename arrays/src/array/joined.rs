@@ -214,7 +214,12 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
     };
     let first = array(0)?;
     let rank = first.variable().rank();
-    let dimension = (0..rank).find(|&d| first.dimension_name(d) == Some(&joined.dimension));
+    let mut dimensions = (0..rank).filter(|&d| first.dimension_name(d) == Some(&joined.dimension));
+    let dimension = dimensions.next();
+    if let Some(d) = dimensions.next() {
+        let kind = ErrorKind::Unsupported("joining arrays along a dimension that they have twice");
+        return Err(Error::from(kind).in_dimension(d).in_object(name));
+    }
     if first.check_text().is_ok() {
         let kind = ErrorKind::Unsupported("joining variable-length strings");
         return match dimension {

@@ -252,13 +252,14 @@ fn rows(bytes: Vec<u8>, most: usize, limit: usize) -> Result<Vec<Row>> {
     // What is malformed has that crate panic here and there.
     let read = panic_guard::catch(|| {
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).map_err(|_| malformed())?;
-        let of_groups = reader.metadata().row_groups().iter();
-        let all = of_groups.map(|group| group.columns().iter().map(|column| column.uncompressed_size()).sum::<i64>());
-        let (num_rows, num_bytes) = (reader.metadata().file_metadata().num_rows(), all.sum::<i64>());
+        let mut columns = reader.metadata().row_groups().iter().flat_map(|group| group.columns());
+        let add = |sum: usize, size| sum.checked_add(usize::try_from(size).ok()?);
+        let num_bytes = columns.try_fold(0, |sum, column| add(sum, column.uncompressed_size()));
+        let num_rows = reader.metadata().file_metadata().num_rows();
         if usize::try_from(num_rows).map_or(true, |rows| rows > most) {
             return Err(malformed());
         }
-        if usize::try_from(num_bytes).map_or(true, |bytes| bytes > limit) {
+        if num_bytes.is_none_or(|bytes| bytes > limit) {
             return Err(ErrorKind::OutOfMemory.into());
         }
         let mut rows = Vec::new();

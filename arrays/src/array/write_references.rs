@@ -3,6 +3,7 @@
 //! What arrays and groups are is said by documents of Zarr v2, which are made in memory as for new arrays. A chunk is a
 //! range of the object that it is in.
 
+use std::mem::MaybeUninit;
 use std::path::Path;
 
 use super::documents::{V2_ARRAY, below};
@@ -11,6 +12,7 @@ use super::references::WITHOUT_PARQUET;
 use super::references::may_be_parquet;
 use super::{Array, ArrayFormat, Description, UnlimitedLengths, create_group, list};
 use crate::alloc;
+use crate::buffer::Buffer;
 use crate::dataset::Node;
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
@@ -18,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
-use crate::object::{Entry, Memory, Name, Storage, check_name, read_whole};
+use crate::object::{ByteRange, Entry, Memory, Name, Storage, check_name, read_whole};
 use crate::store::ChunkState;
 
 /// The text of references to all chunks of an array, or of the arrays in a group and in those below it; an empty name
@@ -59,8 +61,15 @@ pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
 ///
 /// # Errors
 /// Those of [`references`], `Unsupported` for Parquet in a build without it and for an array without a name, and those
-/// of the storage that is written to. JSON is written as a whole or not at all.
+/// of the storage that is written to; `Exists` if the object is there and is no JSON, such as the file itself. JSON is
+/// written as a whole or not at all.
 pub fn write_references(storage: &Storage, name: &str, url: &str, to: &Storage, object: &str) -> Result<()> {
+    let mut room = [const { MaybeUninit::uninit() }; 512];
+    let mut begin = Buffer::new(&mut room);
+    let is_there = to.read(object, ByteRange::At(0), &mut begin)?.is_some();
+    if is_there && begin.filled().trim_ascii_start().first() != Some(&b'{') {
+        return Err(Error::from(ErrorKind::Exists).in_object(object));
+    }
     let text = references(storage, name, url)?;
     if !may_be_parquet(Path::new(object)) {
         return to.write(object, text.as_bytes());

@@ -317,10 +317,11 @@ fn target_of<'a>(source: &Array, side: &Side<'_>, new: &'a Array, options: &Rech
 fn of(source: &Array, version: Option<u128>, side: &Side<'_>, new: &Unwritten) -> String {
     let dimensions = source.variable().dimensions();
     let lens: Vec<(usize, usize)> = dimensions.iter().map(|d| (d.len(), d.chunklen())).collect();
-    let (start, stride, size) = (&side.start, &side.stride, source.variable().element_size());
+    let (Side { start, count, stride, kept, .. }, size) = (side, source.variable().element_size());
     // One that has a version may be opened by other names.
     let name = if version.is_none() { source.name() } else { "" };
-    format!("{name:?}, {lens:?} of {size} bytes from {start:?} by {stride:?} to {}", new.document())
+    let selected = format!("{count:?} from {start:?} by {stride:?} along {kept:?}");
+    format!("{name:?}, {lens:?} of {size} bytes, {selected}, to {}", new.document())
 }
 
 fn shown(name: &str) -> &str {

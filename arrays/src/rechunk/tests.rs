@@ -565,6 +565,29 @@ fn endings(array: &Array, expected: &[i32], options: &RechunkOptions<'_>, format
     number
 }
 
+/// A call goes on with another one's boxes only if it is for the same elements.
+#[test]
+fn another_selection_is_another_rechunking() {
+    let storage = memory();
+    let (array, _) = source(&storage, &[8, 8], &[1, 8]);
+    let to = memory();
+    let rechunk = |slab: Hyperslab<'_>, kept: &[usize], shape: &[usize], most: usize| {
+        let count = AtomicUsize::new(0);
+        let stop = |_: Progress| i32::from(count.fetch_add(1, Relaxed) >= most);
+        let description = Description::new(shape, ElementType::Int).with_chunk_shape(&[1, 8][..shape.len()]);
+        let options = RechunkOptions::default()
+            .with_selection(slab, kept)
+            .with_longer_target()
+            .with_transfer(Options::default().with_progress(&stop));
+        rechunk_in(&array, &to, "a", &description, &options).map(drop).map_err(|error| error.kind())
+    };
+    let (column, row) = (Hyperslab::new(&[0, 0], &[8, 1]), Hyperslab::new(&[0, 0], &[1, 8]));
+    assert_eq!(rechunk(column, &[0], &[8], 9), Err(ErrorKind::Stopped(1)));
+    assert_eq!(rechunk(row, &[1], &[8], usize::MAX), Err(ErrorKind::Argument(OTHER)));
+    assert_eq!(rechunk(Hyperslab::new(&[0, 0], &[7, 1]), &[0], &[8], usize::MAX), Err(ErrorKind::Argument(OTHER)));
+    assert_eq!(rechunk(column, &[0], &[8], usize::MAX), Ok(()));
+}
+
 #[test]
 fn a_selection_is_rechunked() {
     let storage = memory();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use nczchunk::object::Storage;
-use nczchunk::{Access, Array, Error, ErrorKind, Node, RetypedAttributes, UnlimitedLengths};
+use nczchunk::{Access, Array, ElementType, Error, ErrorKind, Node, RetypedAttributes, UnlimitedLengths};
 
 use super::kept::Lost;
 use super::new_array::{NewArray, Part};
@@ -12,7 +12,7 @@ use super::transfer::{self, How};
 use super::{Copied, Format};
 use crate::failure::{Failure, Result, words};
 use crate::open_storage;
-use crate::slab::Slab;
+use crate::slab::{Selection, Slab};
 
 /// A group that is to be copied.
 pub(super) struct Group {
@@ -73,8 +73,7 @@ impl Group {
             }
             let source = Array::open_in(&self.storage, node.name(), Access::Read).map_err(about)?;
             let selection = Slab::select(None, &source)?;
-            let mut part = Part::new(&source, &selection);
-            part.shape = (0..node.shape().len()).map(|d| lengths.len(node, d)).collect();
+            let part = part(node, &source, &selection, &lengths);
             let (created, _) = transfer::transfer(new, &part, (storage, name), how, is_continued)?;
             copied.add(&source, &selection, &created)?;
             unlimited.extend((0..node.shape().len()).filter(|&d| node.is_unlimited(d)).map(|d| (name, d)));
@@ -85,6 +84,19 @@ impl Group {
             nczchunk::write_netcdf_groups(storage, &|name, d| unlimited.contains(&(name, d)), dimensions)?;
         }
         Ok(format!("{copied}{lost}"))
+    }
+
+    /// That there is memory enough for each array.
+    pub(super) fn check_plans(&self, new: &NewArray, how: &How) -> Result<()> {
+        let lengths = UnlimitedLengths::of(&self.storage, &self.nodes)?;
+        for node in self.nodes.iter().filter(|node| !node.is_group() && node.error().is_none()) {
+            let source = Array::open_in(&self.storage, node.name(), Access::Read)?;
+            if *source.element_type() != ElementType::String {
+                let selection = Slab::select(None, &source)?;
+                transfer::plan(new, &part(node, &source, &selection, &lengths), how)?;
+            }
+        }
+        Ok(())
     }
 
     /// What tells its arrays from those that were there before, and from others.
@@ -126,6 +138,17 @@ impl Group {
         }
         nczchunk::create_group(storage, name, format.into(), node.attributes_json(), &[])
     }
+}
+
+/// All of an array, as long as its unlimited dimensions.
+fn part<'a, 'n>(
+    node: &'n Node,
+    source: &'a Array,
+    selection: &'a Selection,
+    lengths: &UnlimitedLengths<'n>,
+) -> Part<'a> {
+    let shape = (0..node.shape().len()).map(|d| lengths.len(node, d)).collect();
+    Part { source, selection, shape }
 }
 
 /// Why a group or an array cannot be read, or its attributes alone.

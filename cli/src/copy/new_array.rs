@@ -198,7 +198,7 @@ impl NewArray {
     fn chunks(&self, &Part { source, selection, ref shape }: &Part<'_>) -> Result<Chunks> {
         let rank = shape.len();
         let given = |lengths: &Option<SomeLengths>, access: Access| {
-            lengths.as_ref().and_then(|lengths| lengths.of(source, selection, access))
+            lengths.as_ref().and_then(|lengths| lengths.of(source, selection, shape, access))
         };
         let (chunk_shape, shard_shape) = (given(&self.chunks, Access::Read), given(&self.shards, Access::Write));
         for (what, lengths) in [("--chunks", &chunk_shape), ("--shards", &shard_shape)] {
@@ -208,8 +208,10 @@ impl NewArray {
                 )));
             }
         }
+        // Shards that are cut to the array's shape may end within a chunk.
+        let cut = if matches!(self.shards, Some(SomeLengths::Named(_))) { &shape[..] } else { &[] };
         if chunk_shape.is_some() || source.format() == "netCDF classic" {
-            return Chunks { chunk_shape, chunk_runs: Vec::new(), shard_shape }.checked();
+            return Chunks { chunk_shape, chunk_runs: Vec::new(), shard_shape }.checked(cut);
         }
         let dimensions = source.variable().dimensions();
         let (mut chunk_shape, mut chunk_runs, mut kept) = (Vec::new(), Vec::new(), Vec::new());
@@ -228,13 +230,17 @@ impl NewArray {
             chunk_runs.push(runs.map(|run| ChunkRun::new(run.num_chunks, run.len)).collect());
         }
         let kept = shards.map(|_| kept);
-        Chunks { chunk_shape: Some(chunk_shape), chunk_runs, shard_shape: shard_shape.or(kept) }.checked()
+        Chunks { chunk_shape: Some(chunk_shape), chunk_runs, shard_shape: shard_shape.or(kept) }.checked(cut)
     }
 }
 
 impl Chunks {
-    /// Refuses shards that are not made of whole chunks.
-    fn checked(self) -> Result<Self> {
+    /// Refuses shards that are not made of whole chunks; those as long as `cut` along a dimension end with a chunk.
+    fn checked(mut self, cut: &[usize]) -> Result<Self> {
+        let lengths = self.chunk_shape.iter().flatten().zip(self.shard_shape.iter_mut().flatten());
+        for ((chunk, shard), len) in lengths.zip(cut).filter(|((_, shard), len)| *shard == *len) {
+            *shard = len.div_ceil(*chunk).saturating_mul(*chunk);
+        }
         let (chunks, shards) = (self.chunk_shape.iter().flatten(), self.shard_shape.iter().flatten());
         match chunks.zip(shards).enumerate().find(|(_, (chunk, shard))| *shard % *chunk != 0) {
             Some((d, (chunk, shard))) => Err(Failure::usage(format_args!(

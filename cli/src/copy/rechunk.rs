@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use nczchunk::object::{Directory, Storage, read_whole};
+use nczchunk::object::{Directory, Memory, Storage, read_whole};
 use nczchunk::{Array, RechunkPlan};
 
 use super::destination::{self, Destination};
@@ -62,7 +62,11 @@ impl Rechunk {
     /// Rechunks it.
     pub fn run(&self, session: &Session) -> Result<()> {
         self.new.check_name(&self.destination)?;
-        let temporary = self.temporary.as_deref().map(Directory::create).transpose()?.map(Storage::new).transpose()?;
+        let temporary = match &self.temporary {
+            Some(_) if self.dry_run => Some(Storage::new(Memory::new())?),
+            Some(path) => Some(Storage::new(Directory::create(path)?)?),
+            None => None,
+        };
         let is_one = self.new.is_of_one();
         let group = if is_one { None } else { Group::find(&self.source, self.array.as_deref())? };
         if let Some(group) = group {
@@ -146,8 +150,19 @@ impl Rechunk {
         let wish = format!("{:?} {:?} {:?}\n", self.source, self.array, self.new);
         let mark_of_it = format!("{wish}{:?}\n", group.versions());
         interrupt::watch()?;
-        let is_there = nczchunk::is_url(&self.destination) || self.destination.symlink_metadata().is_ok();
-        let is_new = !is_there || destination::is_empty(&self.destination).unwrap_or(false);
+        let is_url = nczchunk::is_url(&self.destination);
+        let is_there = is_url || self.destination.symlink_metadata().is_ok();
+        let mut is_new = !is_there || destination::is_empty(&self.destination).unwrap_or(false);
+        if is_url {
+            is_new = true;
+            self.storage()?.list("", &mut |_, _| {
+                is_new = false;
+                Ok(())
+            })?;
+        }
+        if is_new {
+            group.check_plans(&self.new, how)?;
+        }
         let storage = self.storage()?;
         match read_whole(&*storage, MARK, LONGEST_MARK)? {
             Some(mark) if mark == mark_of_it.as_bytes() => {}

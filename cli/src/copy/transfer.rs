@@ -98,8 +98,10 @@ pub(super) fn transfer(
         Ok(rechunk_in(source, storage, name, description, &options))
     })?;
     bar.finish_and_clear();
-    if is_continued && done.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotOverwritten) {
-        return Ok((Array::open_in(storage, name, Access::Write)?, None));
+    if is_continued && done.as_ref().is_err_and(is_of_written) {
+        if let Ok(written) = Array::open_in(storage, name, Access::Write) {
+            return Ok((written, None));
+        }
     }
     let done = done.map_err(|error| match error.kind() {
         ErrorKind::NotOverwritten | ErrorKind::Exists | ErrorKind::Argument(_) | ErrorKind::Unsupported(_) => {
@@ -109,6 +111,11 @@ pub(super) fn transfer(
     })?;
     interrupt::check()?;
     Ok((done.array, Some((done.plan, done.boxes_resumed))))
+}
+
+/// Whether an array may have been written by an earlier call, which may have listed it for netCDF-C.
+fn is_of_written(error: &nczchunk::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotOverwritten | ErrorKind::Unsupported(_))
 }
 
 /// Shows how far it has come, and whether to go on.
@@ -124,8 +131,14 @@ fn strings(new: &NewArray, part: &Part<'_>, (storage, name): (&Storage, &str), i
     let &Part { source, selection, .. } = part;
     let begun = new.describe(part, |description| {
         let description = if is_continued { description.with_overwrite(true) } else { *description };
-        Array::unwritten(storage, name, &description).map_err(|error| new.refused(name, &error))
+        Ok(Array::unwritten(storage, name, &description))
     })?;
+    if is_continued && begun.as_ref().is_err_and(is_of_written) {
+        if let Ok(written) = Array::open_in(storage, name, Access::Write) {
+            return Ok(written);
+        }
+    }
+    let begun = begun.map_err(|error| new.refused(name, &error))?;
     if is_continued && begun.is_written(storage, name)? {
         return Ok(Array::open_in(storage, name, Access::Write)?);
     }

@@ -43,6 +43,34 @@ fn every_command_opens_what_is_joined() {
 }
 
 #[test]
+fn what_leads_to_files_does_not_replace_them() {
+    let directory = Temporary::new();
+    let bytes = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../data/coads_sst.nc")).unwrap();
+    for name in ["a.nc", "b.nc"] {
+        std::fs::write(directory.join(name), &bytes).unwrap();
+    }
+    run_at(&directory, &["concat", "TIME", "@/a.nc", "@/b.nc", "-o", "@/j.json"]).text();
+    for (arguments, words) in [
+        (&["concat", "TIME", "@/a.nc", "@/b.nc", "-o", "@/a.nc"][..], "one of the files that it would lead to"),
+        (&["concat", "TIME", "@/b.nc", "-o", "@/a.nc"], "this exists, and is no JSON"),
+        (&["concat", "TIME", "@/j.json", "@/b.nc", "-o", "@/j.json"], "one of the files that it would lead to"),
+        (&["references", "@/a.nc", "-o", "@/a.nc"], "one of the files that it would lead to"),
+        (&["references", "@/a.nc", "-o", "@/b.nc"], "this exists, and is no JSON"),
+    ] {
+        let message = run_at(&directory, arguments).message(1);
+        assert!(message.contains(words) && message.contains("choose another name"), "{message}");
+    }
+    assert!(["a.nc", "b.nc"].iter().all(|name| std::fs::read(directory.join(name)).unwrap() == bytes));
+    // Their own kind is replaced.
+    run_at(&directory, &["concat", "TIME", "@/b.nc", "@/a.nc", "-o", "@/j.json"]).text();
+    run_at(&directory, &["references", "@/a.nc", "-o", "@/j.json"]).text();
+    let storage = nczchunk::open_storage(&directory.join("a.nc")).unwrap();
+    let to = nczchunk::create_storage(&directory.0).unwrap();
+    let refused = nczchunk::write_references(&storage, "", "a.nc", &to, "b.nc").unwrap_err();
+    assert_eq!(refused.kind(), nczchunk::ErrorKind::Exists);
+}
+
+#[test]
 fn whole_files_that_are_joined_are_copied() {
     let directory = Temporary::new();
     run_at(&directory, &["concat", "TIME", "data/coads_sst.nc", "data/coads_sst.nc", "-o", "@/all.json"]).text();

@@ -313,6 +313,23 @@ fn variables_that_are_shorter_than_their_unlimited_dimensions_end_in_fill_values
     let dimension = |name: &str, len| GroupDimension { name: name.to_owned(), len, is_unlimited: name == "t" };
     assert_eq!(dimensions(""), [dimension("t", 7), dimension("x", 2)]);
     assert_eq!((dimensions("g").len(), dimensions("g/own")), (0, vec![dimension("t", 3)]));
+    // Lengths of chunks and shards are those of the copy.
+    let shards = ["copy", FILE, "n", "@/shards", "--chunks", "t=2,x=100", "--shards", "t=4"];
+    run_at(&directory, &shards).text();
+    for (name, shape, shard) in [("never", [2, 2], [4, 2]), ("short", [2, 2], [4, 2])] {
+        let node = list(&open_storage(&directory.join("shards")).unwrap(), name, false).unwrap();
+        assert_eq!((node[0].chunk_shape(), node[0].shard_shape()), (&shape[..], Some(&shard[..])));
+    }
+    run_at(&directory, &["copy", FILE, "n", "@/one-shard", "--chunks", "t=3", "--shards", "t=300"]).text();
+    let node = list(&open_storage(&directory.join("one-shard")).unwrap(), "short", false).unwrap();
+    assert_eq!((node[0].chunk_shape(), node[0].shard_shape()), (&[3, 2][..], Some(&[9, 2][..])));
+    // Where elements are missing in joined files is not known.
+    run_at(&directory, &["concat", "t", FILE, FILE, "-o", "@/joined.json"]).text();
+    for arguments in [&["copy", "@/joined.json", "@/joined"][..], &["references", "@/joined.json", "-o", "@/r.json"]] {
+        let message = run_at(&directory, arguments).message(1);
+        assert!(message.contains("in which variables are shorter than their unlimited dimension"), "{message}");
+    }
+    assert!(!directory.join("joined/n").exists() && !directory.join("r.json").exists());
     // One array has the shape that it has in the file.
     run_at(&directory, &["copy", FILE, "n/short", "@/one"]).text();
     assert_eq!(ints("short", &open(&directory.join("one"), "")), (vec![3, 2], (0..6).collect()));

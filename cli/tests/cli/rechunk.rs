@@ -40,6 +40,39 @@ fn an_array_gets_other_chunks() {
 }
 
 #[test]
+fn what_is_not_done_leaves_nothing_behind() {
+    let directory = Temporary::new();
+    let rechunk = ["rechunk", "data/coads_sst.nc", "SST", "@/to", "--chunks", "12,9,9"];
+    run_at(&directory, &[&rechunk[..], &["--dry-run", "--temporary", "@/work"]].concat()).text();
+    let whole = ["rechunk", "data/coads_sst.nc", "@/to", "--chunks", "COADSX=9", "--memory", "8M"];
+    assert!(run_at(&directory, &whole).message(1).contains("needs at least"));
+    assert!(directory.names().is_empty());
+}
+
+/// Ended when all was done but to remove the mark: then netCDF-C's list of the arrays is written.
+#[test]
+fn a_group_for_netcdf_that_is_complete_is_continued() {
+    let directory = Temporary::new();
+    let (mark, kept) = (directory.join("to/.nczchunk-rechunk-group"), directory.join("mark"));
+    let arguments = ["rechunk", "data/coads_sst.nc", "@/to", "--format", "nczarr", "--chunks", "TIME=4"];
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let is_over = &is_over;
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            while std::fs::hard_link(&mark, &kept).is_err() && !is_over.load(std::sync::atomic::Ordering::Relaxed) {}
+        });
+        run_at(&directory, &arguments).text();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        watch.join().unwrap();
+    });
+    std::fs::rename(&kept, &mark).unwrap();
+    let text = run_at(&directory, &arguments).text();
+    assert!(text.starts_with("copied 4 arrays, ") && !mark.exists(), "{text}");
+    let array = open(&directory.join("to"), "SST");
+    assert!(array.is_unlimited(0) && array.read::<f32>(&Hyperslab::all()).unwrap() == sst());
+}
+
+#[test]
 fn a_dry_run_does_nothing() {
     let directory = Temporary::new();
     let text = run_at(

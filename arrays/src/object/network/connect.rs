@@ -11,6 +11,7 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
 
+use super::client::Redirects;
 use super::failure;
 use super::renewing::Renewing;
 use super::service::Clients;
@@ -123,7 +124,7 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
     let failed = |error: object_store::Error| failure::refused("the storage cannot be used", &error);
     // Times that the user has chosen are those of all requests.
     let is_chosen = |service: &str| has_any(&[&format!("{service}_TIMEOUT"), &format!("{service}_READ_TIMEOUT")]);
-    let connector = |service| clients.connector((!is_chosen(service)).then(|| times.silence()));
+    let connector = |service| clients.connector(Redirects::Refused, (!is_chosen(service)).then(|| times.silence()));
     match url.service {
         Service::Http => {
             let mut options = ClientOptions::new().with_allow_http(true);
@@ -136,7 +137,7 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
                 Arc::new(
                     builder
                         .with_retry(times.retries())
-                        .with_http_connector(clients.connector(None))
+                        .with_http_connector(clients.connector(Redirects::Followed, None))
                         .build()
                         .map_err(failed)?,
                 ),
@@ -170,7 +171,9 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
                     if bucket.is_empty() {
                         return Err(ErrorKind::Argument("the URL does not name a bucket").into());
                     }
-                    let builder = builder.with_endpoint(format!("{scheme}://{}", url.authority));
+                    // This one is asked, whatever server the environment names in which way.
+                    let server = format!("{scheme}://{}", url.authority);
+                    let builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, server);
                     let is_plain = scheme.eq_ignore_ascii_case("http");
                     let builder = builder.with_virtual_hosted_style_request(false).with_bucket_name(bucket);
                     (if is_plain { builder.with_allow_http(true) } else { builder }, path)

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   service.rs    the thread that asks
-//!   connect.rs    from a URL to a client
-//!   renewing.rs   a client whose credentials may expire
+//!   connect.rs    from a URL to a store
+//!   client.rs     the HTTP client of a store
+//!   renewing.rs   a store whose credentials may expire
 //!   failure.rs    what servers answer, as errors
 //!   read.rs       one read of one object
 //! ```
@@ -11,6 +12,7 @@
 //! Whoever calls waits for the one thread, which has any number of requests in flight. A request is tried again for as
 //! long as there is time, and ends when the time is over, whatever the server does.
 
+mod client;
 mod connect;
 mod failure;
 mod read;

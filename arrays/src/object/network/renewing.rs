@@ -4,12 +4,13 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions,
-    PutOptions, PutPayload, PutResult, Result,
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
 use super::failure;
@@ -19,7 +20,10 @@ type Client = Arc<dyn ObjectStore>;
 /// Makes a client.
 type Make = Box<dyn Fn() -> crate::error::Result<Client> + Send + Sync>;
 
-pub(super) struct Renewing {
+pub(super) struct Renewing(Arc<Shared>);
+
+/// What streams share with the client that they are from.
+struct Shared {
     current: Mutex<Client>,
     make: Make,
 }
@@ -27,9 +31,11 @@ pub(super) struct Renewing {
 impl Renewing {
     /// A client, and what makes others.
     pub(super) fn new(client: Client, make: Make) -> Self {
-        Renewing { current: Mutex::new(client), make }
+        Renewing(Arc::new(Shared { current: Mutex::new(client), make }))
     }
+}
 
+impl Shared {
     fn current(&self) -> Client {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -58,24 +64,25 @@ impl Renewing {
 
 impl fmt::Debug for Renewing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.current(), f)
+        fmt::Debug::fmt(&self.0.current(), f)
     }
 }
 
 impl fmt::Display for Renewing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.current(), f)
+        fmt::Display::fmt(&self.0.current(), f)
     }
 }
 
 #[async_trait::async_trait]
 impl ObjectStore for Renewing {
     async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
-        self.ask(|client| {
-            let (payload, options) = (payload.clone(), options.clone());
-            Box::pin(async move { client.put_opts(location, payload, options).await })
-        })
-        .await
+        self.0
+            .ask(|client| {
+                let (payload, options) = (payload.clone(), options.clone());
+                Box::pin(async move { client.put_opts(location, payload, options).await })
+            })
+            .await
     }
 
     async fn put_multipart_opts(
@@ -83,34 +90,49 @@ impl ObjectStore for Renewing {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        self.ask(|client| {
-            let options = options.clone();
-            Box::pin(async move { client.put_multipart_opts(location, options).await })
-        })
-        .await
+        self.0
+            .ask(|client| {
+                let options = options.clone();
+                Box::pin(async move { client.put_multipart_opts(location, options).await })
+            })
+            .await
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        self.ask(|client| {
-            let options = options.clone();
-            Box::pin(async move { client.get_opts(location, options).await })
-        })
-        .await
+        self.0
+            .ask(|client| {
+                let options = options.clone();
+                Box::pin(async move { client.get_opts(location, options).await })
+            })
+            .await
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.current().delete_stream(locations)
+        let shared = self.0.clone();
+        let delete = move |location: Result<Path>| {
+            let shared = shared.clone();
+            async move {
+                let location = location?;
+                let one = |client: Client| -> BoxFuture<'_, Result<()>> {
+                    let location = &location;
+                    Box::pin(async move { client.delete(location).await })
+                };
+                shared.ask(one).await?;
+                Ok(location)
+            }
+        };
+        Box::pin(locations.then(delete))
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.current().list(prefix)
+        self.0.current().list(prefix)
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.ask(|client| Box::pin(async move { client.list_with_delimiter(prefix).await })).await
+        self.0.ask(|client| Box::pin(async move { client.list_with_delimiter(prefix).await })).await
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.current().copy_opts(from, to, options).await
+        self.0.current().copy_opts(from, to, options).await
     }
 }

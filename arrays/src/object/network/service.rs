@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
+use super::client::{self, Redirects};
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
 use crate::object::asynchronous::FORKED;
@@ -35,17 +36,17 @@ pub(super) struct Clients(Arc<Mutex<Vec<(String, HttpClient)>>>);
 
 impl Clients {
     /// What connects a storage, if its server may be silent so long; `None` if the user has chosen the times.
-    pub(super) fn connector(&self, silence: Option<Duration>) -> Connector {
-        Connector { clients: self.clone(), silence }
+    pub(super) fn connector(&self, redirects: Redirects, silence: Option<Duration>) -> Connector {
+        Connector { clients: self.clone(), redirects, silence }
     }
 
-    fn get(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+    fn get(&self, options: &ClientOptions, redirects: Redirects) -> object_store::Result<HttpClient> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let options_text = format!("{options:?}");
+        let options_text = format!("{redirects:?} {options:?}");
         if let Some((_, client)) = clients.iter().find(|(other, _)| *other == options_text) {
             return Ok(client.clone());
         }
-        let client = ReqwestConnector::default().connect(options)?;
+        let client = client::client(options, redirects)?;
         clients.push((options_text, client.clone()));
         Ok(client)
     }
@@ -55,15 +56,17 @@ impl Clients {
 #[derive(Debug)]
 pub(super) struct Connector {
     clients: Clients,
+    redirects: Redirects,
     silence: Option<Duration>,
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = self.clients.get(options)?;
+        let (clients, redirects) = (self.clients.clone(), self.redirects);
+        let client = clients.get(options, redirects)?;
         let Some(silence) = self.silence else { return Ok(client) };
         let options = options.clone().with_timeout_disabled().with_read_timeout_disabled();
-        Ok(HttpClient::new(Patient { client, clients: self.clients.clone(), options, silence }))
+        Ok(HttpClient::new(Patient { client, clients, redirects, options, silence }))
     }
 }
 
@@ -76,6 +79,7 @@ const LONG: usize = 256 << 10;
 struct Patient {
     client: HttpClient,
     clients: Clients,
+    redirects: Redirects,
     /// Those of a client that waits as long as it takes, and how long the server may be silent.
     options: ClientOptions,
     silence: Duration,
@@ -93,7 +97,7 @@ impl HttpService for Patient {
         }
         let patience = self.silence + time_to_send(len);
         Box::pin(async move {
-            let client = self.clients.get(&self.options).unwrap_or_else(|_| self.client.clone());
+            let client = self.clients.get(&self.options, self.redirects).unwrap_or_else(|_| self.client.clone());
             let answer = tokio::time::timeout(patience, client.execute(request)).await;
             answer.unwrap_or_else(|elapsed| Err(HttpError::new(HttpErrorKind::Timeout, elapsed)))
         })
@@ -112,6 +116,11 @@ type Answered = Result<HttpResponse, HttpError>;
 
 /// The one that runs, if there is one.
 static CURRENT: OnceLock<Lock<Weak<Service>>> = OnceLock::new();
+
+/// How many names of servers are looked up at the same time.
+const MOST_LOOKUPS: usize = 16;
+/// How long the end of the thread waits for those.
+const LAST_LOOKUP: Duration = Duration::from_secs(1);
 
 /// How many turns the tasks of a connection need for that.
 const YIELDS: usize = 3;
@@ -155,7 +164,7 @@ impl Service {
         // Names of servers are looked up by these other threads, which end soon after.
         let runtime = Builder::new_current_thread()
             .enable_all()
-            .max_blocking_threads(4)
+            .max_blocking_threads(MOST_LOOKUPS)
             .thread_keep_alive(Duration::from_millis(100))
             .build()?;
         let handle = runtime.handle().clone();
@@ -163,6 +172,8 @@ impl Service {
         let _blocked = signals::Blocked::new();
         let thread = std::thread::Builder::new().name("nczchunk-network".into()).spawn(move || {
             let _ = runtime.block_on(stopped);
+            // The system may wait for a name server for longer than anybody who has closed everything.
+            runtime.shutdown_timeout(LAST_LOOKUP);
         })?;
         let clients = Clients::default();
         Ok(Service { clients, process: std::process::id(), handle, running: Some((stop, thread)) })
