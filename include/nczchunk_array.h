@@ -1671,8 +1671,8 @@ typedef struct nczchunk_storage_callbacks {
     /**
      * 1 if each read reports the object's version in the request. Then the index of a shard is kept from call to call,
      * and the needed ranges of an unencoded chunk are read one by one. With 0, each call reads an index before the
-     * chunks and again after them, and reads a chunk in one range. So a call finds either the old or the new state of
-     * an object that is replaced during the call.
+     * chunks and again after them, and reads a chunk in one range. So each chunk is of one state of its object; of an
+     * object that is replaced during the call, some chunks may be of the old state and some of the new one.
      */
     size_t versions;
     /**

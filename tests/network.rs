@@ -6,6 +6,8 @@
 
 #[path = "network/archives.rs"]
 mod archives;
+#[path = "network/hostile.rs"]
+mod hostile;
 #[path = "network/server.rs"]
 mod server;
 #[path = "network/stores.rs"]

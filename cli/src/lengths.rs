@@ -33,8 +33,8 @@ pub enum SomeLengths {
 
 impl SomeLengths {
     /// The lengths of chunks of a new array of this shape that is a selection of an array, by which it is read or
-    /// written; `None` if it has none of the dimensions. Others have the lengths of the array's. None is longer than the
-    /// new array.
+    /// written; `None` if it has none of the dimensions. Others have the lengths of the array's. None is longer than
+    /// the new array.
     pub fn of(&self, array: &Array, selection: &Selection, shape: &[usize], access: Access) -> Option<Vec<usize>> {
         let named = match self {
             SomeLengths::All(lengths) => return Some(lengths.clone()),

@@ -1,6 +1,7 @@
 """The engine of xarray, beside xarray's own."""
 
 import inspect
+import json
 import shutil
 
 import numpy as np
@@ -282,6 +283,16 @@ def test_short_variables_have_fill_values_up_to_their_unlimited_dimension(ragged
     with due, xarray.open_dataset(ragged, engine="nczchunk", group=group) as found:
         assert dict(found.sizes) == dict(due.sizes) and found.encoding["unlimited_dims"]
         xarray.testing.assert_identical(found.load(), due.load())
+
+
+def test_short_variables_of_joined_files_are_refused_by_name(ragged, tmp_path):
+    document = tmp_path / "joined.json"
+    document.write_text(json.dumps({"nczchunk_concat": {"dimension": "t", "paths": ["a.nc", "a.nc"]}}))
+    for path in (nczchunk.concat([ragged, ragged], "t"), document):
+        with pytest.raises(NotImplementedError, match="variable 'short'.*in which of the joined files is not known"):
+            xarray.open_dataset(path, engine="nczchunk", drop_variables=["texts", "letters", "long", "t"])
+        with xarray.open_dataset(path, engine="nczchunk", group="g") as found:
+            assert found.sizes["t"] == 14
 
 
 def test_parts_of_short_variables_are_read_lazily_as_any_other(tmp_path):

@@ -6,10 +6,10 @@ use nczchunk::create_storage;
 use super::*;
 
 /// Variables of the environment, as long as this lives.
-struct Variables(Vec<&'static str>);
+pub(super) struct Variables(Vec<&'static str>);
 
 impl Variables {
-    fn new(variables: &[(&'static str, &str)]) -> Self {
+    pub(super) fn new(variables: &[(&'static str, &str)]) -> Self {
         for (name, value) in variables {
             // SAFETY: the tests run one at a time, and no other thread reads or writes the environment meanwhile.
             unsafe { std::env::set_var(name, value) };
@@ -18,7 +18,7 @@ impl Variables {
     }
 
     /// Those with which a server is the store of a scheme.
-    fn of(scheme: &str, server: &Server) -> Self {
+    pub(super) fn of(scheme: &str, server: &Server) -> Self {
         let address = server.url("");
         let address = address.trim_end_matches('/');
         let google = format!(

@@ -1,9 +1,9 @@
 //! Creating an array: what is in the way, the groups above it, its documents.
 //!
-//! Everything is checked before anything is written. The document that makes a name an array is written last, unless the
-//! storage tells which of several writers was first: there it is written first, so that no other writer touches the
-//! attributes of the one that has the array. If writing fails, what has been written of the array is removed: groups are
-//! left, and nothing that is in the way of the next attempt.
+//! Everything is checked before anything is written. The document that makes a name an array is written last, unless
+//! the storage tells which of several writers was first: there it is written first, so that no other writer touches the
+//! attributes of the one that has the array. If writing fails, what has been written of the array is removed: groups
+//! are left, and nothing that is in the way of the next attempt.
 
 use std::mem::MaybeUninit;
 

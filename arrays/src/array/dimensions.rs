@@ -42,8 +42,8 @@ pub fn group_dimensions(storage: &Storage, group: &str) -> Result<Vec<GroupDimen
 /// Arrays of HDF5 may be shorter, which netCDF shows with fill values up to there.
 #[derive(Debug)]
 pub struct UnlimitedLengths<'n> {
-    /// The groups of arrays with unlimited dimensions, and those around them, each with the names of the dimensions that
-    /// it defines, in order.
+    /// The groups of arrays with unlimited dimensions, and those around them, each with the names of the dimensions
+    /// that it defines, in order.
     groups: Vec<(&'n str, Vec<String>)>,
     /// Each dimension with its length, in order.
     lengths: Vec<(Unlimited<'n>, usize)>,
@@ -53,8 +53,8 @@ pub struct UnlimitedLengths<'n> {
 type Unlimited<'n> = (&'n str, &'n str);
 
 impl<'n> UnlimitedLengths<'n> {
-    /// Those of the arrays among nodes of a storage. Arrays elsewhere in the storage do not count, nor dimensions that no
-    /// group around the array defines.
+    /// Those of the arrays among nodes of a storage. Arrays elsewhere in the storage do not count, nor dimensions that
+    /// no group around the array defines.
     ///
     /// # Errors
     /// `Unsupported` for joined files with such arrays, in which elements may be missing anywhere; those of

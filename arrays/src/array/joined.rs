@@ -69,12 +69,19 @@ fn concat_within<P: AsRef<Path>>(paths: &[P], dimension: &str, nesting: &mut Nes
 pub(super) struct Nesting {
     depth: usize,
     num_paths: usize,
+    /// Whether a document is what names them.
+    is_of_document: bool,
 }
 
 impl Nesting {
     /// Documents are within others so deep, and name so many paths together.
     const DEEPEST: usize = 4;
     const MOST_PATHS: usize = 1 << 20;
+
+    /// Whether a document names what is opened.
+    pub(super) fn is_of_document(&self) -> bool {
+        self.is_of_document
+    }
 
     fn enter(&mut self, num_paths: usize) -> Result<()> {
         self.depth += 1;
@@ -117,6 +124,7 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>, nesting: &mut Ne
         let text = path.text()?;
         alloc::push(&mut paths, origin.path(text).map_err(|error| error.in_object(text))?)?;
     }
+    nesting.is_of_document = true;
     concat_within(&paths, dimension, nesting).map(Some)
 }
 
@@ -158,6 +166,7 @@ fn part(path: &Path, known: &mut Known, nesting: &mut Nesting) -> Result<(String
     if super::is_url(path) {
         #[cfg(feature = "network")]
         if let Some(url) = Url::of(path)? {
+            let url = Url { is_of_document: nesting.is_of_document, ..url };
             if let Some(file) = known.at_server(&url)? {
                 return Ok((alloc::text(url.text)?, file));
             }
@@ -803,7 +812,7 @@ mod tests {
             let error = open_storage(&directory.join(endless)).err().unwrap();
             assert!(error.to_string().ends_with("joined files within joined files, more than 4 deep"), "{error}");
         }
-        let many = Nesting { depth: 1, num_paths: Nesting::MOST_PATHS - 1 };
+        let many = Nesting { depth: 1, num_paths: Nesting::MOST_PATHS - 1, ..Nesting::default() };
         assert!(Nesting { ..many }.enter(1).is_ok() && Nesting { ..many }.enter(2).is_err());
         for wrong in [r#"{"nczchunk_concat":1}"#, r#"{"nczchunk_concat":{"dimension":"time"}}"#] {
             std::fs::write(directory.join("all.json"), wrong).unwrap();

@@ -47,6 +47,7 @@ pub fn open_storage(path: &Path) -> Result<Storage> {
 /// As [`open_storage`], as one of the joined storages that these documents name.
 pub(super) fn open_within(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
     if let Some(url) = Url::of(path)? {
+        let url = Url { is_of_document: nesting.is_of_document(), ..url };
         return at_url(&url, nesting).map_err(|error| error.in_object(url.text));
     }
     let path = without_scheme(path);

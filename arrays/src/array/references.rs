@@ -304,6 +304,7 @@ impl Stores {
     #[cfg(feature = "network")]
     fn url(&mut self, url: &str) -> Result<Target> {
         let Some(url) = Url::of(Path::new(url))? else { return Err(UNKNOWN.into()) };
+        let url = Url { is_of_document: true, ..url };
         let known = |(of, begin, _): &&(Service, String, usize)| *of == url.service && is_below(begin, url.text);
         let (store, path) = match self.servers.iter().find(known) {
             Some((_, begin, store)) => (*store, url.text.get(begin.len()..).unwrap_or_default()),

@@ -20,6 +20,10 @@ pub(super) struct MetadataKept {
     documents: Mutex<Vec<(String, Option<Vec<u8>>)>>,
 }
 
+/// Of an absent document is not kept that it is, if this many are known: whoever asks for names without an end would
+/// take memory without an end.
+const MOST_ABSENT: usize = 1 << 16;
+
 /// Whether an object of this name has metadata: chunks have other names.
 fn is_document(name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or(name);
@@ -64,6 +68,9 @@ impl ObjectStore for MetadataKept {
             let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
             // Another thread may have been faster.
             if let Err(at) = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name)) {
+                if document.is_none() && documents.len() >= MOST_ABSENT {
+                    return Ok(None);
+                }
                 alloc::insert(&mut documents, at, (name_kept, document))?;
             }
         }

@@ -39,6 +39,8 @@ pub(crate) struct Url<'u> {
     /// What follows the authority and a `/`.
     pub path: &'u str,
     pub content: Content,
+    /// Whether a document has it, and not the program: then credentials go only to a server that the environment names.
+    pub is_of_document: bool,
 }
 
 const SCHEMES: [(&str, Service); 5] = [
@@ -54,7 +56,7 @@ impl<'u> Url<'u> {
     ///
     /// # Errors
     /// `Argument` for a URL without a server or bucket, for a fragment that says what is not known, and for one whose
-    /// words contradict each other; `Unsupported` for a query.
+    /// words contradict each other; `Unsupported` for a query, and for a user.
     pub(crate) fn of(path: &'u Path) -> Result<Option<Self>> {
         let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(None) };
         let is_scheme = |(name, _): &&(&str, Service)| name.eq_ignore_ascii_case(scheme);
@@ -62,8 +64,14 @@ impl<'u> Url<'u> {
         let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
         let text = &path.to_str().unwrap_or_default()[..scheme.len() + "://".len() + rest.len()];
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if let Some((_, server)) = authority.rsplit_once('@') {
+            // What comes before it is not repeated.
+            let kind = ErrorKind::Unsupported("URLs with the name or the password of a user");
+            return Err(Error::from(kind).in_object(server));
+        }
         let scheme = (service == Service::Http).then_some(scheme);
-        let url = Url { text, service, scheme, authority, path, content: Content::Any };
+        let content = Content::Any;
+        let url = Url { text, service, scheme, authority, path, content, is_of_document: false };
         url.checked(fragment).map(Some).map_err(|error| error.in_object(text))
     }
 

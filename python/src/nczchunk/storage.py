@@ -48,6 +48,19 @@ class Concatenation:
         return f"nczchunk.concat({list(self.paths)!r}, {self.dimension!r})"
 
 
+def is_joined(path: Any) -> bool:
+    """Whether a path stands for several, by `concat` or by a file that the program's command has written."""
+    if isinstance(path, WithExternalLinks):
+        path = path.path
+    if isinstance(path, Concatenation):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return b'"nczchunk_concat"' in file.read(64)
+    except (OSError, TypeError, ValueError):
+        return False
+
+
 def concat(paths: Iterable[str | bytes | os.PathLike[Any]], dimension: str) -> Concatenation:
     """Joins the arrays of several files or directories along a dimension. The result is given where a path is:
 

@@ -18,10 +18,10 @@ from xarray.core import indexing
 
 from ._c import NO_VARIABLE
 from .array import open
-from .errors import Error, NotFound
+from .errors import Error, NotFound, NotSupported
 from .group import open_group
 from .listing import list_nodes
-from .storage import shown
+from .storage import is_joined, shown
 
 
 class _LazyArray(BackendArray):
@@ -88,6 +88,10 @@ class _Store(AbstractDataStore):
             self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
             shape = tuple(lengths.get(dim, length) if is_unlimited else length
                           for dim, length, is_unlimited in zip(dims, array.shape, node.unlimited))
+            if shape != array.shape and is_joined(path):
+                raise NotSupported(f"variable {name!r}: it is shorter than its unlimited dimension, and in which of "
+                                   "the joined files is not known; to open the others, pass "
+                                   f"drop_variables=[{name!r}]")
             encoding = {"source": shown(path), "dtype": array.dtype}
             dtype = array.dtype
             if dtype == object:

@@ -95,6 +95,15 @@ fn has_any(names: &[&str]) -> bool {
     names.iter().any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
+/// Whether the server is the program's choice, or the environment's: only such a one gets credentials.
+fn is_known(url: &Url<'_>) -> bool {
+    let Some(scheme) = url.scheme.filter(|_| url.is_of_document) else { return true };
+    let server = format!("{scheme}://{}", url.authority);
+    ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]
+        .iter()
+        .any(|name| env::var(name).is_ok_and(|endpoint| endpoint.trim_end_matches('/').eq_ignore_ascii_case(&server)))
+}
+
 /// A client, and the path of what the URL names there.
 ///
 /// # Errors
@@ -108,10 +117,12 @@ pub(super) fn connect<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Res
     let text = |text: &str| Ok::<_, Error>(alloc::text(text)?);
     let (whole, authority, of_server) = (text(url.text)?, text(url.authority)?, text(url.path)?);
     let (scheme, service, content) = (url.scheme.map(text).transpose()?, url.service, url.content);
+    let is_of_document = url.is_of_document;
     let clients = clients.clone();
     let make = move || {
         let scheme = scheme.as_deref();
-        let url = Url { text: &whole, service, scheme, authority: &authority, path: &of_server, content };
+        let (text, authority, path) = (&*whole, &*authority, &*of_server);
+        let url = Url { text, service, scheme, authority, path, content, is_of_document };
         client(&url, times, &clients).map(|(store, _)| store)
     };
     Ok((Arc::new(Renewing::new(store, Box::new(make))), path))
@@ -160,7 +171,7 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI",
                 "AWS_METADATA_ENDPOINT",
             ]);
-            if !is_told {
+            if !is_told || !is_known(url) {
                 builder = builder.with_skip_signature(true);
             }
             let (builder, path) = match url.scheme {
