@@ -269,9 +269,38 @@ static void impossible_arguments(void)
     nczchunk_cache_free(NULL);
 }
 
+/* A context may have calls go past the cache: then they read what is stored, and the cache stays as it is. */
+static void a_context_goes_past_the_cache(void)
+{
+    const size_t start[3] = {0}, count[3] = {1, 1, 2};
+    int data[2];
+    encoded_array e;
+    nczchunk_cache *cache = NULL;
+    nczchunk_context *context = NULL;
+
+    open_array(&e);
+    CHECK_OK(nczchunk_cache_new(16 * CHUNK_BYTES, &cache, NULL));
+    CHECK_OK(nczchunk_chunk_store_set_cache(e.store, cache, NULL));
+    CHECK_OK(nczchunk_context_new(&context));
+    CHECK_OK(nczchunk_context_set_uses_cache(context, 0));
+    for (int i = 0; i < 4; i++) CHECK_OK(nczchunk_read_vars(e.var, e.store, start, count, NULL, data, context));
+    CHECK_EQ(e.coded, 4);
+    CHECK_EQ(statistics_of(cache).chunks, 0);
+    CHECK_EQ(statistics_of(cache).hits, 0);
+    CHECK_OK(nczchunk_context_set_uses_cache(context, 1));
+    for (int i = 0; i < 4; i++) CHECK_OK(nczchunk_read_vars(e.var, e.store, start, count, NULL, data, context));
+    CHECK(e.coded <= 4 + 2);
+    CHECK(statistics_of(cache).hits >= 2);
+    CHECK_EQ(nczchunk_context_set_uses_cache(NULL, 1), NCZCHUNK_EINVAL);
+    nczchunk_context_free(context);
+    nczchunk_cache_free(cache);
+    close_array(&e);
+}
+
 int main(void)
 {
     alarm(300);
+    a_context_goes_past_the_cache();
     slabs_decode_each_chunk_once();
     several_stores_share_a_limit();
     a_large_transfer_keeps_what_it_needs_first();

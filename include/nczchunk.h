@@ -760,6 +760,15 @@ int nczchunk_context_set_progress(nczchunk_context *context,
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_set_threads(nczchunk_context *context, size_t threads);
 
+/**
+ * Sets whether calls with this context use the cache of a store or array. With 0, reads look for nothing there, and
+ * keep nothing of what they read: they return what is stored, whatever the handle has read before. Writes do not
+ * depend on it. It is 1 at first. What the context says of the last call stays.
+ *
+ * Errors: NCZCHUNK_EINVAL (context is NULL).
+ */
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_set_uses_cache(nczchunk_context *context, int uses_cache);
+
 /* ---------------------------------------------------------------------------------------------------------------------
  * PLANS: TRANSFERS THAT ARE INSPECTED, DIVIDED, AND EXECUTED AGAIN
  *

@@ -462,6 +462,14 @@ class Context {
         return *this;
     }
 
+    /// Sets whether reads use the cache of a store or array: see nczchunk_context_set_uses_cache.
+    Context &uses_cache(bool uses)
+    {
+        if (const int status = nczchunk_context_set_uses_cache(context_.get(), uses); status != 0)
+            throw Error(status, "the context was moved from");
+        return *this;
+    }
+
     /// Sets the progress callback: void or bool (const Progress &), in the calling thread. If it returns false, the
     /// call ends with an Error whose code is std::errc::operation_canceled.
     template <class Callable> Context &progress(Callable callable)

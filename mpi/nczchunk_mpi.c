@@ -852,7 +852,12 @@ static void transfer(call *c)
         int more;
 
         if (c->status == NCZCHUNK_NOERR) begin_round(c);
-        if (c->status == NCZCHUNK_NOERR) c->access == NCZCHUNK_READ ? fetch(c) : fetch_uncovered(c);
+        if (c->status == NCZCHUNK_NOERR) {
+            /* Other ranks may have written since this one has read. */
+            if (succeeded(c, nczchunk_context_set_uses_cache(c->context, 0)))
+                c->access == NCZCHUNK_READ ? fetch(c) : fetch_uncovered(c);
+            succeeded(c, nczchunk_context_set_uses_cache(c->context, 1));
+        }
         more = c->regions.len > 0;
         if (!agree(c, &more) || !more) return;
         c->report.rounds++;
@@ -914,6 +919,7 @@ static int run(call *c, MPI_Comm comm, const size_t *start, const size_t *count,
             report = NULL;
         }
         if (!c->context && nczchunk_context_new(&c->own_context) == NCZCHUNK_NOERR) c->context = c->own_context;
+        if (!c->context) out_of_memory(c);
         if (know_all_slabs(c, start, count, stride)) {
             make_plans(c);
             find_owned(c);

@@ -35,6 +35,7 @@ pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_contex
     let new = || {
         Ok(nczchunk_context {
             threads: 1,
+            uses_cache: true,
             progress: None,
             progress_user: std::ptr::null_mut(),
             error: None,
@@ -156,6 +157,23 @@ pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_con
     unsafe { report(context, set) }
 }
 
+/// Sets whether calls with this context use the cache of a store or array. With 0, reads look for nothing there, and
+/// keep nothing of what they read: they return what is stored, whatever the handle has read before. Writes do not
+/// depend on it. It is 1 at first. What the context says of the last call stays.
+///
+/// Errors: NCZCHUNK_EINVAL (context is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_set_uses_cache(context: *mut nczchunk_context, uses_cache: c_int) -> c_int {
+    // SAFETY: the header's general promise.
+    match unsafe { context.as_mut() } {
+        Some(context) => {
+            context.uses_cache = uses_cache != 0;
+            nczchunk_engine::status::NOERR
+        }
+        None => nczchunk_engine::status::EINVAL,
+    }
+}
+
 /// # Safety
 /// The pointer is NULL or points to a context.
 unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
@@ -194,13 +212,16 @@ pub(super) unsafe fn report_transfer(
 ) -> c_int {
     let _held = CancelGuard::hold();
     // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
-    let Some((threads, progress, user)) =
-        unsafe { context.as_ref() }.map(|context| (context.threads, context.progress, context.progress_user))
+    let Some((mut options, progress, user)) = unsafe { context.as_ref() }
+        .map(|context| (Options::default().with_threads(context.threads), context.progress, context.progress_user))
     else {
         // SAFETY: NULL is allowed.
         return unsafe { report_with(context, |done| body(Options::default(), done)) };
     };
-    let options = Options::default().with_threads(threads);
+    // SAFETY: as above.
+    if unsafe { context.as_ref() }.is_some_and(|context| !context.uses_cache) {
+        options = options.without_cache();
+    }
     // SAFETY: the caller promises what `report_with` requires.
     unsafe {
         report_with(context, |done| match progress {

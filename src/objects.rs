@@ -18,6 +18,7 @@ use nczchunk_engine::variable::Variable;
 /// time; use one per thread.
 pub struct nczchunk_context {
     pub(super) threads: usize,
+    pub(super) uses_cache: bool,
     pub(super) progress: Option<unsafe extern "C" fn(user: *mut c_void, progress: *const nczchunk_progress) -> c_int>,
     pub(super) progress_user: *mut c_void,
     pub(super) error: Option<Error>,

@@ -345,6 +345,61 @@ static void pointers_are_refused(void)
 #endif
 }
 
+#ifdef WITH_ARRAYS
+/* What a rank has read before is in the cache of its handle. Reads and writes find what is stored nevertheless. */
+static void others_have_written(void)
+{
+    enum { LEN = 8, HALF = LEN / 2 };
+    const size_t lens[1] = {LEN}, most[1] = {LEN - 1}, nothing[1] = {0}, half[1] = {HALF};
+    char path[] = "/tmp/nczchunk-mpi-XXXXXX";
+    nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
+    nczchunk_array *array = NULL;
+    int32_t line[LEN], mine[HALF];
+
+    if (rank == 0) {
+        CHECK(mkdtemp(path) != NULL);
+        description.type = NCZCHUNK_INT;
+        description.rank = 1;
+        description.shape = description.chunk_shape = lens;
+        CHECK_OK(nczchunk_array_create(path, NULL, &description, &array, NULL));
+        nczchunk_array_close(array);
+    }
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, world);
+    CHECK_OK(nczchunk_array_open(path, NULL, NCZCHUNK_WRITE, &array, NULL));
+    const nczchunk_var *var = nczchunk_array_var(array);
+    const nczchunk_chunk_store *store = nczchunk_array_store(array);
+
+    for (int32_t round = 1; round <= 2 * size; round++) {
+        const int writer = round % size;
+        const size_t start[1] = {round % 2 ? 0 : HALF};
+
+        /* A cache keeps a chunk of which a part is read a second time. The rank that reads more owns the chunk. */
+        for (int time = 0; time < 3; time++) {
+            const size_t *count = rank == (writer + 1) % size ? most : half;
+
+            CHECK_OK(nczchunk_mpi_read(world, var, store, nothing, count, NULL, line, NULL, NULL, NULL));
+            CHECK_EQ(line[0], round == 1 ? 0 : round % 2 ? round - 2 : round - 1);
+        }
+        for (size_t i = 0; i < HALF; i++) mine[i] = round;
+        CHECK_OK(nczchunk_mpi_write(world, var, store, start, rank == writer ? half : nothing, NULL, mine, NULL, NULL,
+                                    NULL));
+    }
+    CHECK_OK(nczchunk_mpi_read(world, var, store, nothing, lens, NULL, line, NULL, NULL, NULL));
+    for (size_t i = 0; i < LEN; i++) CHECK_EQ(line[i], i < HALF ? 2 * size - 1 : 2 * size);
+    nczchunk_array_close(array);
+    MPI_Barrier(world);
+    if (rank == 0) {
+        const char *const names[] = {"/c/0", "/c", "/zarr.json", ""};
+        char object[sizeof path + 16];
+
+        for (int i = 0; i < 4; i++) {
+            snprintf(object, sizeof object, "%s%s", path, names[i]);
+            CHECK_EQ(remove(object), 0);
+        }
+    }
+}
+#endif
+
 /* A variable without dimensions: one rank fetches its element. And shards: each is written by one rank. */
 static void scalars_and_shards(void)
 {
@@ -402,6 +457,9 @@ int main(int argc, char **argv)
     scalars_and_shards();
     if (size > 1) other_lists();
     pointers_are_refused();
+#ifdef WITH_ARRAYS
+    others_have_written();
+#endif
     MPI_Finalize();
     return 0;
 }

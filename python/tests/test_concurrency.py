@@ -697,3 +697,41 @@ def test_a_process_ends_while_threads_read(tmp_path):
     done = subprocess.run([sys.executable, "-W", "error", "-c", program, tmp_path / "a"], capture_output=True,
                           text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_changes_of_attributes_and_appends_lose_nothing(tmp_path):
+    handles = [nczchunk.create(tmp_path, "x", shape=(0,), dtype="i4", chunks=(8,))]
+    handles += [nczchunk.open(tmp_path, "x", "r+") for _ in range(3)]
+
+    def append():
+        for i in range(40):
+            handles[0].append([i])
+
+    def set_attributes(number):
+        for i in range(20):
+            handles[number].attrs[f"{number}-{i}"] = i
+
+    threads = [threading.Thread(target=append)]
+    threads += [threading.Thread(target=set_attributes, args=(number,)) for number in (1, 2, 3)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    found = nczchunk.open(tmp_path, "x")
+    np.testing.assert_array_equal(found[...], np.arange(40))
+    assert len(found.attrs) == 60
+
+
+def test_changes_of_a_group_s_attributes_lose_nothing(tmp_path):
+    group = nczchunk.create_group(tmp_path, "g")
+
+    def change(number):
+        for i in range(20):
+            nczchunk.open_group(tmp_path, "g", "r+").attrs[f"{number}-{i}"] = i
+
+    threads = [threading.Thread(target=change, args=(number,)) for number in range(3)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(group.attrs) == 60

@@ -1,6 +1,7 @@
 """Storages that are objects of other packages, in place of a path."""
 
 import asyncio
+import base64
 import os
 import pickle
 import signal
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import nczchunk
-from nczchunk import handle
+from nczchunk import handle, storage
 
 VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
 KINDS = ["fsspec memory", "fsspec local", "fsspec mapping", "fsspec async", "obstore memory", "obstore local",
@@ -377,3 +378,93 @@ def test_nothing_is_freed_when_the_interpreter_ends():
     owner.__del__(is_finalizing=lambda: False)
     assert freed == ["object"]
     owner.pointer = None
+
+
+def test_a_store_path_of_a_directory_is_the_directory(tmp_path):
+    zarr = pytest.importorskip("zarr.storage")
+    store = zarr.LocalStore(tmp_path)
+    assert storage.same_as_path(zarr.StorePath(store, "a/b")) == os.fspath(tmp_path / "a/b")
+    assert storage.same_as_path(zarr.StorePath(store)) == storage.same_as_path(store) == os.fspath(tmp_path)
+    array = nczchunk.create(zarr.StorePath(store, "a"), "x", shape=(2,), dtype="i4")
+    assert array._where[0] == os.fspath(tmp_path / "a")
+
+
+def test_a_mapping_without_a_root_is_read(tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    array = nczchunk.create(tmp_path / "a", "x", shape=(4,), dtype="i4", format="zarr2")
+    array[...] = range(4)
+    texts = {name: "base64:" + base64.b64encode((tmp_path / "a" / name).read_bytes()).decode()
+             for name in (".zgroup", "x/.zarray", "x/.zattrs", "x/0")}
+    given = fsspec.get_mapper("reference://", fo={"version": 1, "refs": texts}, remote_protocol="file")
+    np.testing.assert_array_equal(nczchunk.open(given, "x")[...], range(4))
+    assert [node.name for node in nczchunk.list_nodes(given)] == ["", "x"]
+
+
+def test_a_failed_append_leaves_the_array_as_long_as_it_was():
+    zarr = pytest.importorskip("zarr.storage")
+    fails = [False]
+
+    class Failing(zarr.WrapperStore):
+        async def set(self, key, value, *_):
+            if "/c/" in key and fails[0]:
+                fails[0] = False
+                raise ConnectionError("503")
+            await self._store.set(key, value)
+
+    array = nczchunk.create(Failing(zarr.MemoryStore()), "x", shape=(0,), dtype="i4", chunks=(2,), fill_value=-1)
+    array.append([1, 2, 3, 4])
+    fails[0] = True
+    with pytest.raises(OSError, match="503"):
+        array.append([5, 6])
+    assert array.shape == (4,)
+    array.append([5, 6])
+    np.testing.assert_array_equal(array[...], range(1, 7))
+
+
+def test_the_interpreter_ends_while_daemon_threads_read_a_storage():
+    pytest.importorskip("fsspec")
+    program = """
+import threading, time, fsspec, nczchunk
+given = fsspec.filesystem("memory").get_mapper("/a")
+nczchunk.create(given, "x", shape=(500,), dtype="i4", chunks=(1,))[...] = 3
+def read():
+    array = nczchunk.open(given, "x", threads=1, cache=None)
+    while True:
+        array[...]
+for _ in range(3):
+    threading.Thread(target=read, daemon=True).start()
+time.sleep(0.3)
+print("end")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_a_read_ends_with_the_event_loop_that_it_waits_for():
+    pytest.importorskip("zarr.storage")
+    program = """
+import asyncio, numpy as np, zarr, nczchunk
+from zarr.storage import MemoryStore, WrapperStore
+zarr.config.set({"codec_pipeline.path": "nczchunk.zarr.CodecPipeline"})
+class Slow(WrapperStore):
+    async def get(self, *given, **more):
+        await asyncio.sleep(0.001)
+        return await self._store.get(*given, **more)
+store = Slow(MemoryStore())
+async def make():
+    array = await zarr.api.asynchronous.open_array(store=store, path="x", shape=(100,), chunks=(1,), dtype="i4",
+                                                   mode="w")
+    await array.setitem(slice(None), np.arange(100, dtype="i4"))
+    return array
+array = asyncio.run(make())
+async def leave():
+    asyncio.create_task(array.getitem(slice(None)))
+    await asyncio.sleep(0.003)
+for _ in range(5):
+    asyncio.run(leave())
+async def again():
+    return (await array.getitem(slice(None))).sum()
+print(asyncio.run(again()))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "4950\n"), done.stderr

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import shutil
 
 import numpy as np
@@ -333,3 +334,58 @@ def test_strings_have_the_types_that_xarray_gives_them(tmp_path, format):
             found.to_zarr(tmp_path / "b", consolidated=False)
     with xarray.open_dataset(tmp_path / "b", engine="nczchunk") as again:
         assert again["s"].values.tolist() == ["a", "böd", ""]
+
+
+def test_variables_of_a_dataset_share_what_is_open(tmp_path):
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("the system does not tell which files are open")
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("x", 2)
+        for i in range(20):
+            file.createVariable(f"v{i}", "i4", ("x",))[:] = i
+    before = len(os.listdir("/proc/self/fd"))
+    with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk") as found:
+        assert len(os.listdir("/proc/self/fd")) <= before + 2
+        assert all((found[f"v{i}"] == i).all() for i in range(20))
+
+
+def test_a_list_reads_what_it_names_and_not_what_is_between(tmp_path, monkeypatch):
+    due = np.arange(1000 * 6).reshape(1000, 6)
+    array = nczchunk.create(tmp_path / "a", "v", shape=due.shape, dtype="i4", chunks=(1, 6), dims=("t", "x"))
+    array[...] = due
+    most = []
+    monkeypatch.setattr(nczchunk.Array, "_transfer", counted(nczchunk.Array._transfer, most))
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
+        for times, places in [([0, 999], slice(None)), ([999, 0, 5, 5], [1, 0]), (slice(3, 9, 2), [5, 2]), (7, [0])]:
+            part = found["v"].isel(t=times, x=places).values
+            np.testing.assert_array_equal(part, due[times][..., places])
+        points = found["v"].isel(t=xarray.DataArray([0, 999], dims="p"), x=xarray.DataArray([1, 2], dims="p"))
+        np.testing.assert_array_equal(points.values, [due[0, 1], due[999, 2]])
+    assert sum(most) < 100
+
+
+def counted(function, numbers):
+    """A function of a selection that adds how many elements that has to a list."""
+    def call(self, action, selection, *given, **more):
+        numbers.append(int(np.prod(selection.count)))
+        return function(self, action, selection, *given, **more)
+
+    return call
+
+
+def test_groups_are_listed_once_for_their_dimensions(tmp_path, monkeypatch):
+    netCDF4 = pytest.importorskip("netCDF4")
+    if not hasattr(xarray, "DataTree"):
+        pytest.skip("an older xarray")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("t", None)
+        for i in range(30):
+            file.createGroup(f"g{i}").createVariable("v", "i4", ("t",))[:i] = i
+    listed = []
+    list_nodes = nczchunk.xarray_backend.list_nodes
+    monkeypatch.setattr(nczchunk.xarray_backend, "list_nodes",
+                        lambda *given, **more: listed.append(more.get("recursive", True)) or list_nodes(*given, **more))
+    groups = xarray.open_groups(tmp_path / "a.nc", engine="nczchunk")
+    assert all(groups[f"/g{i}"].sizes["t"] == 29 for i in range(30))
+    assert listed.count(True) <= 2

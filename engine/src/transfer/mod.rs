@@ -296,7 +296,7 @@ fn read_one_chunk(
     }
     out.expect_all_if(|| true);
     one_chunk(variable, store, single, Access::Read, options, done, || {
-        let turn = store.cache().map(|cache| cache.begin());
+        let turn = store.cache().filter(|_| options.uses_cache).map(|cache| cache.begin());
         let mut reading = Reading::new(variable, store, turn);
         if store.is_concurrent() && variable.copier().is_none() {
             reading.threads = options.threads();

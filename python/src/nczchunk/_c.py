@@ -11,13 +11,14 @@ import operator
 import os
 import pathlib
 import struct
+from contextlib import nullcontext
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
 from threading import get_ident
 
 import numpy as np
 
 from .errors import error_of
-from .handle import after_fork, in_thread, is_main_thread
+from .handle import CallingBack, after_fork, check_running, in_thread, is_main_thread
 
 READ, WRITE = 0, 1
 STORED = 1
@@ -493,6 +494,7 @@ def collect(kind, made_of, function):
         if cancelled:
             return INTERRUPTED
         try:
+            check_running()
             found.append(made_of(*given))
             return 0
         except BaseException as error:  # noqa: BLE001 - it is raised again below
@@ -503,7 +505,8 @@ def collect(kind, made_of, function):
 
     def call():
         try:
-            function(callback, thread)
+            with CallingBack():
+                function(callback, thread)
         finally:
             if raised:
                 raise raised[0]
@@ -529,6 +532,7 @@ def transfer(handle, threads, is_long, function, progress=None):
 
     def tell(_, far):
         try:
+            check_running()
             if told[0] != b"x":
                 progress(far.contents.bytes_done, far.contents.num_bytes)
                 return 0
@@ -556,7 +560,8 @@ def transfer(handle, threads, is_long, function, progress=None):
             _spare.append(context)
 
     def share():
-        handle.share(lambda pointer: function(pointer, long_call), main)
+        with nullcontext() if progress is None else CallingBack():
+            handle.share(lambda pointer: function(pointer, long_call), main)
 
     in_thread(share, cancel) if is_main_thread() else share()
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from ctypes import byref, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -97,6 +98,14 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     except NotPermitted as error:
         raise error.about(f'{shown(path)}: this is read-only: open it with mode="r"') from None
     return Array(pointer, (kept(path), name, mode, memory_limits), threads, cache)
+
+
+def open_in(storage, where, threads, cache):
+    """Opens an array in a storage, which other arrays share. where: a path, a name, a mode and limits, by which it is
+    opened again where it is unpickled."""
+    pointer, (_, name, mode, _) = c_void_p(), where
+    storage.share(lambda found: _c.call(c.array_open_in, found, _c.text("name", name), MODES[mode], byref(pointer)))
+    return Array(pointer, where, threads, cache)
 
 
 def _candidates(path, memory_limits):
@@ -448,7 +457,8 @@ class Array:
         if len(shape) != self.ndim:
             raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")
         self._check_writable()
-        _c.change(self._handle, lambda pointer: self._resize(pointer, shape))
+        with self._locked(False):
+            _c.change(self._handle, lambda pointer: self._resize(pointer, shape))
 
     def _resize(self, pointer, shape):
         _c.call(c.array_resize, pointer, _c.sizes(shape))
@@ -493,7 +503,18 @@ class Array:
 
         with self._handle.steps(), self._locked(False):
             old, new = _c.change(self._handle, lengthen)
-            self[tuple(slice(old[d] if d == axis else 0, length) for d, length in enumerate(new))] = values
+            try:
+                self[tuple(slice(old[d] if d == axis else 0, length) for d, length in enumerate(new))] = values
+            except BaseException:
+                def shorten(pointer):
+                    """Takes the room away again, unless another has made more."""
+                    self._refresh(pointer)
+                    if self.shape == new:
+                        self._resize(pointer, old)
+
+                with suppress(Error):
+                    _c.change(self._handle, shorten)
+                raise
         return new
 
     def refresh(self) -> None:

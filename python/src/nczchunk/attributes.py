@@ -148,7 +148,9 @@ class Attributes(MutableMapping[str, Any]):
             self._array._attributes = None
             _c.call(function, pointer, *arguments)
 
-        _c.change(self._array._handle, change)
+        # The metadata are one document, of which append() changes another part.
+        with self._array._locked(False):
+            _c.change(self._array._handle, change)
 
     def __getitem__(self, name: str) -> Any:
         return deepcopy(self._all()[name])

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _c, limits
+from . import _c, limits, locks
 from ._c import c
 from .array import MODES, Array, open
 from .attributes import as_json, check_name, members_as_json
@@ -177,8 +177,10 @@ class Group(Mapping[str, "Array | Group"]):
         """Calls a function of the library that changes the group."""
         self._check_writable()
         encoded = _c.text("name", self.name)
-        limits.within(self._memory_limits, c.storage_open, self._path,
-                      lambda storage: _c.call(function, storage, encoded, *arguments))
+        # The attributes are one document.
+        with locks.locked(locks.of(self._path, self.name), True):
+            limits.within(self._memory_limits, c.storage_open, self._path,
+                          lambda storage: _c.call(function, storage, encoded, *arguments))
 
     def __reduce__(self) -> Any:
         return Group, (self._path, self.name, self._mode, self._memory_limits)

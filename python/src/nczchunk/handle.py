@@ -10,14 +10,61 @@ whatever is raised. And an object belongs to a Python object that each call refe
 freed while a call uses it.
 """
 
+import atexit
+import contextlib
 import os
 import sys
 import threading
+import time
 from _thread import start_new_thread
 from threading import Lock, RLock, get_ident
 
 # How many seconds a thread waits before it looks again whether the wait is to end: a signal may arrive in another one.
 _LOOK = 0.1
+
+
+# The calls of which the library calls back to Python, as long as they last; and whether the interpreter ends.
+_calling_back = set()
+_is_ending = False
+# How many seconds the end of the interpreter waits for those calls.
+_PATIENCE = 10.0
+
+
+class CallingBack:
+    """A call of which the library calls back to Python, while a ``with`` holds this. The interpreter would end a thread
+    within the library that calls back when it ends itself, and with it the process: so it waits for such calls, which
+    fail then, and the threads that made them rest."""
+
+    def __enter__(self):
+        _calling_back.add(self)
+        self._rest()
+
+    def __exit__(self, *_):
+        _calling_back.discard(self)
+        self._rest()
+
+    def _rest(self):
+        if _is_ending and not (is_main_thread() or getattr(_waiting, "is_works", False)):
+            _calling_back.discard(self)
+            while True:
+                time.sleep(3600)
+
+
+_NOTHING = contextlib.nullcontext()
+
+
+def check_running():
+    """Raises an error if the interpreter ends."""
+    if _is_ending:
+        raise RuntimeError("the interpreter is ending")
+
+
+@atexit.register
+def _end():
+    global _is_ending
+    _is_ending, patience = True, time.monotonic() + _PATIENCE
+    while _calling_back and time.monotonic() < patience:
+        time.sleep(0.001)
 
 
 class Handle:
@@ -64,7 +111,8 @@ class Handle:
                     # A thread that uses the object already must not wait for those that wait for it.
                     if not alone.locked() or self._in_flight(thread, but=call):
                         owner = self._owner()
-                        return function(owner.pointer)
+                        with self._calls_back():
+                            return function(owner.pointer)
                 finally:
                     self._calls.pop(call, None)
             with alone:
@@ -90,11 +138,15 @@ class Handle:
                 try:
                     self._wait(lambda one, _: one is not call, is_cancelled)
                     owner = self._owner()
-                    return function(owner.pointer)
+                    with self._calls_back():
+                        return function(owner.pointer)
                 finally:
                     self._calls.pop(call, None)
         finally:
             self._turn.release()
+
+    def _calls_back(self):
+        return _NOTHING if self.cancel is None else CallingBack()
 
     def steps(self):
         """A lock for a change that takes several calls, one thread at a time."""
@@ -246,7 +298,7 @@ def in_thread(work, cancel):
     ended.acquire()
 
     def run():
-        me, _waiting.loop = get_ident(), loop
+        me, _waiting.loop, _waiting.is_works = get_ident(), loop, True
         if taken.setdefault("by", me) == me:
             try:
                 outcome.append((work(), None))

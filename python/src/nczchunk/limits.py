@@ -53,11 +53,14 @@ def limit(pointer, limits):
 def within(limits, find, path, function):
     """Returns what function(storage) returns for the storage that find, a function of the library, finds at a path, or
     for a storage of Python's."""
-    def call(pointer):
-        limit(pointer, limits)
-        return function(pointer)
+    return opened(limits, find, path).share(function)
 
-    return storage.opened(path, find).share(call)
+
+def opened(limits, find, path):
+    """That storage."""
+    found = storage.opened(path, find)
+    found.share(lambda pointer: limit(pointer, limits))
+    return found
 
 
 def is_plain(path, limits):

@@ -13,14 +13,18 @@ import sys
 import threading
 from collections.abc import Iterable
 from ctypes import byref, c_char_p, c_void_p, memmove, string_at
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from . import _c, errors
 from ._c import ObjectRequest, c
-from .handle import Handle, after_fork, in_thread, waiting_loop
+from .handle import Handle, after_fork, check_running, in_thread, waiting_loop
+
+# How many seconds a thread waits for an event loop before it looks whether there still is one.
+_LOOK = 0.1
+
 
 class _Missing(Exception):
     """There is no object of this name."""
@@ -144,8 +148,11 @@ def is_writable(path: Any) -> bool:
 def same_as_path(given: Any) -> Any:
     """The path that a store is the same as, with nothing in between; or what is given."""
     zarr = sys.modules.get("zarr.storage")
-    if zarr is not None and type(given) is zarr.LocalStore and not given.read_only:
-        return os.fspath(given.root)
+    if zarr is None:
+        return given
+    store, path = (given.store, given.path) if type(given) is getattr(zarr, "StorePath", None) else (given, "")
+    if type(store) is zarr.LocalStore and not store.read_only:
+        return os.path.join(store.root, path) if path else os.fspath(store.root)
     return given
 
 
@@ -215,7 +222,19 @@ class _Adapter:
 
     def run(self, coroutine: Any) -> Any:
         """The result of a coroutine, which runs in the store's loop."""
-        return self.submit(coroutine).result()
+        future, ended = self.submit(coroutine), SimpleQueue()
+        future.add_done_callback(ended.put)
+        return self.next_of(ended).result()
+
+    def next_of(self, ended: SimpleQueue[Any]) -> Any:
+        """What comes next into a queue from the store's loop. What a loop that has ended was asked never comes."""
+        while True:
+            try:
+                return ended.get(timeout=_LOOK)
+            except Empty:
+                check_running()
+                if self.loop().is_closed():
+                    raise RuntimeError("the event loop of the storage has ended") from None
 
     def submit(self, coroutine: Any) -> Any:
         loop = self.loop()
@@ -300,7 +319,9 @@ class _Fsspec(_Adapter):
         return self.fs.loop
 
     def _path(self, name: str) -> str:
-        return f"{self.root}/{name}" if name else self.root or self.fs.root_marker or "/"
+        if not self.root:
+            return f"{self.fs.root_marker}{name}" or "/"
+        return f"{self.root}/{name}" if name else self.root
 
     def _size(self, info: Any, path: str) -> int:
         if info["type"] == "directory":
@@ -623,6 +644,7 @@ def _asked(request: Any) -> tuple[str, int, bool, int]:
 def _READ(user, pointer):
     adapter, request = _adapters[user], ObjectRequest.from_address(pointer)
     try:
+        check_running()
         _filled(request, adapter.read(*_asked(request)))
         return 0
     except (_Missing, FileNotFoundError):
@@ -640,6 +662,7 @@ def _of_thread(adapter: _Adapter) -> _Thread:
 def _START(user, pointer):
     adapter, request = _adapters[user], ObjectRequest.from_address(pointer)
     try:
+        check_running()
         of = _of_thread(adapter)
         future = adapter.submit(adapter.fetch(*_asked(request)))
         of.futures[pointer], ended = future, of.ended
@@ -654,7 +677,7 @@ def _WAIT(user, done):
     adapter = _adapters[user]
     of = _of_thread(adapter)
     try:
-        pointer, future = of.ended.get()
+        pointer, future = adapter.next_of(of.ended)
         del of.futures[pointer]
     except BaseException as error:  # noqa: BLE001 - by a handler of a signal
         # Nobody takes what these bring.
@@ -684,6 +707,7 @@ def _CANCEL(user, pointer):
 def _LIST(user, prefix, found, argument):
     adapter = _adapters[user]
     try:
+        check_running()
         for name, is_prefix in adapter.list(prefix.decode()):
             status = found(argument, name.encode(), int(is_prefix))
             if status:
@@ -699,6 +723,7 @@ def _LIST(user, prefix, found, argument):
 def _WRITE(user, name, values, num_bytes):
     adapter = _adapters[user]
     try:
+        check_running()
         adapter.write(name.decode(), string_at(values, num_bytes) if num_bytes else b"")
         return 0
     except BaseException as error:  # noqa: BLE001
@@ -709,6 +734,7 @@ def _WRITE(user, name, values, num_bytes):
 def _REMOVE(user, name):
     adapter = _adapters[user]
     try:
+        check_running()
         adapter.remove(name.decode())
         return 0
     except BaseException as error:  # noqa: BLE001

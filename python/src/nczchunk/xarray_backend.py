@@ -1,6 +1,7 @@
 """Datasets of xarray: ``xarray.open_dataset(path, engine="nczchunk")``."""
 
 import base64
+import errno
 import os
 import struct
 import warnings
@@ -16,12 +17,13 @@ from xarray.coding import variables
 from xarray.coding.strings import create_vlen_dtype
 from xarray.core import indexing
 
-from ._c import NO_VARIABLE
-from .array import open
+from . import limits
+from ._c import NO_VARIABLE, c
+from .array import open_in
 from .errors import Error, NotFound, NotSupported
 from .group import open_group
 from .listing import list_nodes
-from .storage import is_joined, shown
+from .storage import is_joined, kept, shown
 
 
 class _LazyArray(BackendArray):
@@ -32,58 +34,71 @@ class _LazyArray(BackendArray):
         self.array, self.shape, self.dtype = array, shape, dtype
 
     def __getitem__(self, key):
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key):
-        found = self.array[key] if self.shape == self.array.shape else self._filled(key)
+        found = self._selected(key) if self.shape == self.array.shape else self._filled(key)
         return np.asarray(found, self.dtype) if self.dtype.kind == "T" else found
 
+    def _selected(self, key):
+        has_lists = any(isinstance(item, np.ndarray) for item in key)
+        return self.array.oindex[key] if has_lists else self.array[key]
+
     def _filled(self, key):
-        """What an index of integers and slices selects, of an array that ends before the shape."""
+        """What an index of integers, slices and lists selects, of an array that ends before the shape."""
         counts, inside, stored, axes = [], [], [], []
         for item, length, end in zip(key, self.shape, self.array.shape):
+            axes.append(0 if np.ndim(item) == 0 and not isinstance(item, slice) else slice(None))
+            if isinstance(item, np.ndarray) and item.ndim:
+                item = np.flatnonzero(item) if item.dtype == bool else np.where(item < 0, item + length, item)
+                counts.append(len(item))
+                inside.append(np.flatnonzero(item < end))
+                stored.append(item[inside[-1]])
+                continue
             chosen = range(length)[item]
-            axes.append(slice(None) if isinstance(item, slice) else 0)
             if not isinstance(item, slice):
                 chosen = range(chosen, chosen + 1)
             num_stored = bisect_left(chosen if chosen.step > 0 else chosen[::-1], end)
             first = 0 if chosen.step > 0 else len(chosen) - num_stored
             counts.append(len(chosen))
-            inside.append(slice(first, first + num_stored))
-            part = chosen[inside[-1]]
+            inside.append(np.arange(first, first + num_stored))
+            part = chosen[first:first + num_stored]
             stored.append(slice(part.start, part.stop if part.stop >= 0 else None, part.step) if part else slice(0))
         found, fill_value = np.zeros(counts, self.array.dtype), self.array.fill_value
         if found.dtype == object:
             fill_value = fill_value or ""
         if fill_value is not None:
             found[...] = fill_value
-        found[tuple(inside)] = self.array[tuple(stored)]
+        found[np.ix_(*inside)] = self._selected(tuple(stored))
         return found[tuple(axes)]
 
 
 class _Store(AbstractDataStore):
     """The arrays directly in a group, as xarray's decoders need them."""
 
-    def __init__(self, path, group, threads, cache, memory_limits, left_out):
-        group = (group or "").strip("/")
+    def __init__(self, tree, group, threads, cache, left_out):
+        path, memory_limits, group = tree.path, tree.memory_limits, (group or "").strip("/")
         nodes = list_nodes(path, group, recursive=False, memory_limits=memory_limits)
         if nodes and nodes[0].name == group and nodes[0].shape is not None:
             raise NotFound(f"{shown(path, group)}: this is an array, and not a group", NO_VARIABLE)
         self.attributes = nodes[0].attrs if nodes and nodes[0].is_group else {}
         self.variables, self.unlimited = {}, set()
-        lengths = _unlimited_lengths(path, group, nodes, memory_limits)
+        lengths = tree.lengths(group, nodes)
+        # All arrays share what is open, so that there may be many.
+        storage = limits.opened(memory_limits, c.storage_open, path)
         below = len(group.split("/")) if group else 0
         for node in nodes:
             name = node.name.split("/")[-1]
             if node.is_group or name in left_out or len(node.name.split("/")) != below + 1:
                 continue
             try:
-                array = open(path, node.name, threads=threads, cache=cache, memory_limits=memory_limits)
+                array = open_in(storage, (kept(path), node.name, "r", memory_limits), threads, cache)
                 attributes = _attributes(array, name)
             except Error as error:
                 # As xarray's own engines do.
-                raise error.about(f"variable {name!r} cannot be opened: {error}; to open the others, pass "
-                                  f"drop_variables=[{name!r}]") from None
+                hint = "" if error.status in (errno.EMFILE, errno.ENFILE) else (
+                    f"; to open the others, pass drop_variables=[{name!r}]")
+                raise error.about(f"variable {name!r} cannot be opened: {error}{hint}") from None
             dims = [given or f"{name}_{d}" for d, given in enumerate(array.dims)]
             self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
             shape = tuple(lengths.get(dim, length) if is_unlimited else length
@@ -116,41 +131,49 @@ class _Store(AbstractDataStore):
         return {"unlimited_dims": self.unlimited} if self.unlimited else {}
 
 
-def _unlimited_lengths(path, group, nodes, memory_limits):
-    """The lengths of the unlimited dimensions that arrays of a group have, by name. As netCDF has it, that is the
-    length of the longest array that has the dimension, be it in another group."""
+class _Tree:
+    """The groups of a path, as far as they have to be known for the lengths of unlimited dimensions. As netCDF has it,
+    such a length is that of the longest array that has the dimension, be it in another group."""
 
-    @lru_cache(None)
-    def dimensions(where):
-        return open_group(path, where, memory_limits=memory_limits).dimensions
+    def __init__(self, path, memory_limits):
+        self.path, self.memory_limits = path, memory_limits
+        self._dimensions = lru_cache(None)(
+            lambda group: open_group(path, group, memory_limits=memory_limits).dimensions)
+        # Of each group all of which is known, by the group and the name of a dimension of it or of one below it.
+        self._known = {}
 
-    def owner(where, dim):
+    def lengths(self, group, nodes):
+        """Those of the dimensions that arrays directly in a group have, by name."""
+        owners = {where for where, _, _ in self._unlimited(nodes)}
+        if not owners:
+            return {}
+        top = min(owners, key=len)
+        is_within = lambda known: not known or top == known or top.startswith(f"{known}/")  # noqa: E731
+        within = next(filter(is_within, self._known), None)
+        if within is None:
+            if top != group or any(node.is_group for node in nodes[1:]):
+                nodes = list_nodes(self.path, top, memory_limits=self.memory_limits)
+            within, found = top, {}
+            for where, dim, length in self._unlimited(nodes):
+                found[where, dim] = max(length, found.get((where, dim), 0))
+            self._known[top] = found
+        return {dim: length for (where, dim), length in self._known[within].items() if self._owner(group, dim) == where}
+
+    def _owner(self, group, dim):
         """The closest group that defines a dimension, or None."""
-        while dim not in dimensions(where):
-            if not where:
+        while dim not in self._dimensions(group):
+            if not group:
                 return None
-            where = where.rpartition("/")[0]
-        return where
+            group = group.rpartition("/")[0]
+        return group
 
-    def unlimited(nodes):
+    def _unlimited(self, nodes):
         """Each unlimited dimension of each array: its group, its name and its length there."""
         for node in nodes:
             for dim, length, is_unlimited in zip(node.dims or (), node.shape or (), node.unlimited or ()):
-                where = owner(node.name.rpartition("/")[0], dim) if is_unlimited else None
+                where = self._owner(node.name.rpartition("/")[0], dim) if is_unlimited else None
                 if where is not None:
                     yield where, dim, length
-
-    owners = {where for where, _, _ in unlimited(nodes)}
-    if not owners:
-        return {}
-    top = min(owners, key=len)
-    if top != group or any(node.is_group for node in nodes[1:]):
-        nodes = list_nodes(path, top, memory_limits=memory_limits)
-    found = {}
-    for where, dim, length in unlimited(nodes):
-        if owner(group, dim) == where:
-            found[dim] = max(length, found.get(dim, 0))
-    return found
 
 
 def _text_types(format):
@@ -215,6 +238,13 @@ def _number(text):
         return struct.unpack("<d", base64.b64decode(text, validate=True))[0]
 
 
+def _dataset(tree, group, threads=None, cache=..., drop_variables=None, **given):
+    """The dataset of a group of a tree. given: how it is decoded."""
+    left_out = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
+    store = _Store(tree, group, threads, cache, set(left_out))
+    return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **given)
+
+
 class Backend(BackendEntrypoint):
     """Opens everything that nczchunk opens, lazily."""
 
@@ -229,12 +259,10 @@ class Backend(BackendEntrypoint):
                      decode_coords=True, drop_variables=None, use_cftime=None, decode_timedelta=None, group="",
                      threads=None, cache=..., memory_limits=None) -> Dataset:
         """group: the path of the group below the path. threads, cache, memory_limits: as for nczchunk.open()."""
-        left_out = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
-        store = _Store(filename_or_obj, group, threads, cache, memory_limits, set(left_out))
-        return StoreBackendEntrypoint().open_dataset(
-            store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
-            decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime,
-            decode_timedelta=decode_timedelta)
+        given = dict(mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
+                     decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime,
+                     decode_timedelta=decode_timedelta)
+        return _dataset(_Tree(filename_or_obj, memory_limits), group, threads, cache, **given)
 
     def open_groups_as_dict(self, filename_or_obj, *, group="", memory_limits=None, **given) -> dict[str, Dataset]:
         """The datasets of a group and of all groups below it, by their paths from it. The arguments are those of
@@ -242,8 +270,8 @@ class Backend(BackendEntrypoint):
         group = (group or "").strip("/")
         nodes = list_nodes(filename_or_obj, group, memory_limits=memory_limits)
         names = [group, *(node.name for node in nodes if node.is_group and node.name != group)]
-        return {"/" + name.removeprefix(group).strip("/"): self.open_dataset(
-            filename_or_obj, group=name, memory_limits=memory_limits, **given) for name in names}
+        tree = _Tree(filename_or_obj, memory_limits)
+        return {"/" + name.removeprefix(group).strip("/"): _dataset(tree, name, **given) for name in names}
 
     def open_datatree(self, filename_or_obj, **given):
         """The tree of a group and of all groups below it. The arguments are those of open_dataset()."""
