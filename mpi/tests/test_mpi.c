@@ -6,6 +6,7 @@
  *
  * Each rank has an array in memory of its own that counts what it is asked for: together they are the shared one.
  */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <limits.h>
 #include <unistd.h>
 

@@ -18,13 +18,15 @@ import threading
 import time
 from _thread import start_new_thread
 from threading import Lock, RLock, get_ident
+from weakref import WeakSet
 
 # How many seconds a thread waits before it looks again whether the wait is to end: a signal may arrive in another one.
 _LOOK = 0.1
 
 
-# The calls of which the library calls back to Python, as long as they last; and whether the interpreter ends.
-_calling_back = set()
+# The calls of which the library calls back to Python, as long as they last, whatever a handler of a signal raises; and
+# whether the interpreter ends.
+_calling_back = WeakSet()
 _is_ending = False
 # How many seconds the end of the interpreter waits for those calls.
 _PATIENCE = 10.0
@@ -33,21 +35,20 @@ _PATIENCE = 10.0
 class CallingBack:
     """A call of which the library calls back to Python, while a ``with`` holds this. The interpreter would end a thread
     within the library that calls back when it ends itself, and with it the process: so it waits for such calls, which
-    fail then, and the threads that made them rest."""
+    fail then, and the threads that made them end."""
 
     def __enter__(self):
         _calling_back.add(self)
-        self._rest()
+        self._check()
 
     def __exit__(self, *_):
         _calling_back.discard(self)
-        self._rest()
+        self._check()
 
-    def _rest(self):
+    def _check(self):
         if _is_ending and not (is_main_thread() or getattr(_waiting, "is_works", False)):
             _calling_back.discard(self)
-            while True:
-                time.sleep(3600)
+            raise SystemExit
 
 
 _NOTHING = contextlib.nullcontext()
@@ -259,8 +260,10 @@ def _has_lock():
 
 
 def _after_fork():
-    global _forks, _forked_by, _fork_lock
+    global _forks, _forked_by, _fork_lock, _calling_back
     _forks, _forked_by, _fork_lock = _forks + 1, get_ident(), RLock()
+    # The threads that made the others' calls are not here.
+    _calling_back = WeakSet()
 
 
 def after_fork(function):
