@@ -244,8 +244,16 @@ def test_the_main_thread_runs_no_callbacks(tmp_path, kind):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="without SIGALRM")
-def test_what_a_handler_raises_ends_a_short_read_that_waits_for_a_store():
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_a_handler_raises_ends_a_short_read_that_waits_for_a_store(is_late, monkeypatch):
     zarr = pytest.importorskip("zarr")
+    submit = storage._Adapter.submit
+
+    def submit_late(*given):
+        # The handler raises before it is known what there is to end.
+        future = submit(*given)
+        time.sleep(0.2)
+        return future
 
     class Late(Exception):
         pass
@@ -263,6 +271,8 @@ def test_what_a_handler_raises_ends_a_short_read_that_waits_for_a_store():
     is_stuck, store = [], Stuck(zarr.storage.MemoryStore())
     array = nczchunk.create(store, "a", shape=(4,), dtype="i4", cache=None)
     array[...] = 3
+    if is_late:
+        monkeypatch.setattr(storage._Adapter, "submit", submit_late)
     before, begin = signal.signal(signal.SIGALRM, handle), time.monotonic()
     try:
         for is_stuck, use in [(["c/0"], lambda: array[0]), (["zarr.json"], lambda: nczchunk.open(store, "a"))]:

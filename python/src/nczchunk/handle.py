@@ -334,8 +334,9 @@ def in_thread(work, cancel):
                     # In a child that was forked, the work never ends.
                     is_over = thread is None or bool(outcome) or os.getpid() != process
                     if not is_over:
+                        # Again and again: what is to end may not have begun.
                         cancel(thread)
-                        wait()
+                        ended.acquire(timeout=_LOOK)
             except BaseException:  # noqa: BLE001 - the first one is raised
                 pass
         outcome.clear()  # an error in it has a traceback, which refers to it
