@@ -763,7 +763,7 @@ NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_set_threads(nczchunk_context
 /**
  * Sets whether calls with this context use the cache of a store or array. With 0, reads look for nothing there, and
  * keep nothing of what they read: they return what is stored, whatever the handle has read before. Writes do not
- * depend on it. It is 1 at first. What the context says of the last call stays.
+ * depend on it. It is 1 at first. What the context says of the last call stays. Returns what it was, 0 or 1.
  *
  * Errors: NCZCHUNK_EINVAL (context is NULL).
  */

@@ -465,7 +465,7 @@ class Context {
     /// Sets whether reads use the cache of a store or array: see nczchunk_context_set_uses_cache.
     Context &uses_cache(bool uses)
     {
-        if (const int status = nczchunk_context_set_uses_cache(context_.get(), uses); status != 0)
+        if (const int status = nczchunk_context_set_uses_cache(context_.get(), uses); status < 0)
             throw Error(status, "the context was moved from");
         return *this;
     }

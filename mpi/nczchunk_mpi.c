@@ -854,9 +854,12 @@ static void transfer(call *c)
         if (c->status == NCZCHUNK_NOERR) begin_round(c);
         if (c->status == NCZCHUNK_NOERR) {
             /* Other ranks may have written since this one has read. */
-            if (succeeded(c, nczchunk_context_set_uses_cache(c->context, 0)))
+            const int before = nczchunk_context_set_uses_cache(c->context, 0);
+
+            if (succeeded(c, before < 0 ? before : NCZCHUNK_NOERR)) {
                 c->access == NCZCHUNK_READ ? fetch(c) : fetch_uncovered(c);
-            succeeded(c, nczchunk_context_set_uses_cache(c->context, 1));
+                if (nczchunk_context_set_uses_cache(c->context, before) < 0) out_of_memory(c);
+            }
         }
         more = c->regions.len > 0;
         if (!agree(c, &more) || !more) return;

@@ -159,17 +159,14 @@ pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_con
 
 /// Sets whether calls with this context use the cache of a store or array. With 0, reads look for nothing there, and
 /// keep nothing of what they read: they return what is stored, whatever the handle has read before. Writes do not
-/// depend on it. It is 1 at first. What the context says of the last call stays.
+/// depend on it. It is 1 at first. What the context says of the last call stays. Returns what it was, 0 or 1.
 ///
 /// Errors: NCZCHUNK_EINVAL (context is NULL).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_set_uses_cache(context: *mut nczchunk_context, uses_cache: c_int) -> c_int {
     // SAFETY: the header's general promise.
     match unsafe { context.as_mut() } {
-        Some(context) => {
-            context.uses_cache = uses_cache != 0;
-            nczchunk_engine::status::NOERR
-        }
+        Some(context) => c_int::from(std::mem::replace(&mut context.uses_cache, uses_cache != 0)),
         None => nczchunk_engine::status::EINVAL,
     }
 }

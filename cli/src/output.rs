@@ -26,7 +26,8 @@ pub fn note(about: &str, note: &str) -> Result<()> {
 
 /// Refuses to replace what is no document, or one of the files that the new one leads to.
 pub fn check_document(path: &Path, sources: &[impl AsRef<Path>]) -> Result<()> {
-    let (Ok(full), true) = (fs::canonicalize(path), path.is_file()) else { return Ok(()) };
+    let is_file = path.as_os_str() != "-" && path.is_file();
+    let (Ok(full), true) = (fs::canonicalize(path), is_file) else { return Ok(()) };
     let refused = |why: &str| Err(Failure::failed(format_args!("{}: {why}; choose another name", path.display())));
     let is_it = |source: &Path| fs::canonicalize(source).is_ok_and(|source| source == full);
     if sources.iter().any(|source| is_it(source.as_ref())) {

@@ -446,8 +446,17 @@ for _ in range(3):
 time.sleep(0.3)
 print("end")
 """
+    # What the main thread saves at the end is saved, also after the package's own end.
+    program = f"""
+import atexit
+def save():
+    kept = nczchunk.open(given, "x", "r+", cache=None)
+    kept[0] = 4
+    print(kept[0])
+atexit.register(save)
+{program}"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n4\n", "")
 
 
 def test_a_read_ends_with_the_event_loop_that_it_waits_for():

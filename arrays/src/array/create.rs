@@ -86,10 +86,15 @@ impl New {
         let (array, attributes) = (below(name, V2_ARRAY)?, below(name, V2_ATTRIBUTES)?);
         // What is left of an attempt that was cut short is replaced.
         let left = documents::version(storage, &attributes)?;
-        let written = storage.write_over(&array, None, self.array.as_bytes());
-        written.and_then(|()| storage.write_over(&attributes, left, text.as_bytes())).inspect_err(|error| {
+        storage.write_over(&array, None, self.array.as_bytes()).inspect_err(|error| {
             // In a conflict, what is there is another's. Any other write may have been carried out nevertheless.
-            if error.kind() != ErrorKind::Conflict && remove_own(storage, &array, &self.array) {
+            if error.kind() != ErrorKind::Conflict {
+                remove_own(storage, &array, &self.array);
+            }
+        })?;
+        storage.write_over(&attributes, left, text.as_bytes()).inspect_err(|error| {
+            // In a conflict, another has set attributes of this array already: those stay, for the next attempt.
+            if remove_own(storage, &array, &self.array) && error.kind() != ErrorKind::Conflict {
                 remove_own(storage, &attributes, text);
             }
         })

@@ -124,8 +124,10 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>, nesting: &mut Ne
         let text = path.text()?;
         alloc::push(&mut paths, origin.path(text).map_err(|error| error.in_object(text))?)?;
     }
-    nesting.is_of_document = true;
-    concat_within(&paths, dimension, nesting).map(Some)
+    let before = std::mem::replace(&mut nesting.is_of_document, true);
+    let joined = concat_within(&paths, dimension, nesting);
+    nesting.is_of_document = before;
+    joined.map(Some)
 }
 
 /// What files of several paths are in.
@@ -805,6 +807,10 @@ mod tests {
         write("twice.json", &["all.json", "all.json"]);
         let array = Array::open(directory.join("twice.json"), "v", Access::Read).unwrap();
         assert_eq!(array.read::<i32>(&Hyperslab::all()).unwrap(), (0..8).chain(0..8).collect::<Vec<_>>());
+        // What is opened after a document is not of that document.
+        let mut nesting = Nesting::default();
+        open_within(&directory.join("twice.json"), &mut nesting).unwrap();
+        assert_eq!((nesting.depth, nesting.is_of_document), (0, false));
         write("itself.json", &["one", "itself.json"]);
         write("other.json", &["itself.json"; 100]);
         write("itself.json", &["one", "other.json"]);

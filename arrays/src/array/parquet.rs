@@ -407,15 +407,11 @@ fn column<T: DataType>(
 mod tests {
     use super::*;
     use crate::object::Memory;
-    use crate::{Access, Array, Hyperslab};
+    use crate::{Access, Array, ArrayFormat, Description, ElementType, Hyperslab, create_storage, write_references};
 
     /// What is written is read again, also of an array with missing chunks and more references than a file has.
     #[test]
     fn what_is_written_is_read_again() {
-        let rows_of = |storage: &Storage, name: &str| {
-            let bytes = read_whole(&**storage, name, 1 << 20).unwrap().unwrap();
-            rows(bytes, RECORDS, 1 << 24).unwrap()
-        };
         let mut refs = String::from(
             r#"{"version":1,"refs":{".zgroup":"{\"zarr_format\":2}","g/x/.zarray":"{\"shape\":[25000],\"chunks\":[1]}",
                "s/.zarray":"{\"shape\":[],\"chunks\":[]}","s/0":["/a/b.nc",7,8]"#,
@@ -426,7 +422,7 @@ mod tests {
         refs += "}}";
         let storage = Storage::new(Memory::new()).unwrap();
         write(&refs, &storage, "r.parq").unwrap();
-        let first = rows_of(&storage, "r.parq/g/x/refs.0.parq");
+        let first = rows_at(&storage, "r.parq/g/x/refs.0.parq");
         assert_eq!(first.len(), RECORDS);
         for (number, row) in first.iter().enumerate() {
             let due = (number % 3 == 0).then(|| format!("/a/b{}.nc", number % 2));
@@ -434,18 +430,37 @@ mod tests {
             assert_eq!((&row.path, row.part, &row.raw), (&due, part, &None));
         }
         assert!(read_whole(&*storage, "r.parq/g/x/refs.1.parq", 1).unwrap().is_none());
-        let last = rows_of(&storage, "r.parq/g/x/refs.2.parq");
+        let last = rows_at(&storage, "r.parq/g/x/refs.2.parq");
         assert_eq!((last.len(), last[5].part, last[7].path.is_none()), (5000, (20_005, 16), true));
-        assert_eq!(rows_of(&storage, "r.parq/s/refs.0.parq")[0].part, (7, 8));
+        assert_eq!(rows_at(&storage, "r.parq/s/refs.0.parq")[0].part, (7, 8));
         let document = json::read(&read_whole(&*storage, "r.parq/.zmetadata", 1 << 20).unwrap().unwrap()).unwrap();
         assert_eq!(document.get("record_size").and_then(Value::as_usize), Some(RECORDS));
         // Nothing is left of what another call has written.
         let fewer = r#"{"version":1,"refs":{"g/x/.zarray":"{\"shape\":[25000],\"chunks\":[1]}","g/x/1":["/c",0,9]}}"#;
         write(fewer, &storage, "r.parq").unwrap();
-        assert_eq!(rows_of(&storage, "r.parq/g/x/refs.0.parq")[1].path.as_deref(), Some("/c"));
+        assert_eq!(rows_at(&storage, "r.parq/g/x/refs.0.parq")[1].path.as_deref(), Some("/c"));
         assert!(read_whole(&*storage, "r.parq/g/x/refs.2.parq", 1).unwrap().is_none());
         let nameless = r#"{"version":1,"refs":{".zarray":"{\"shape\":[],\"chunks\":[]}"}}"#;
         assert!(matches!(write(nameless, &storage, "r").unwrap_err().kind(), ErrorKind::Unsupported(_)));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it opens directories")]
+    fn references_in_a_directory_are_replaced() {
+        let directory = std::env::temp_dir().join(format!("nczchunk-parquet-twice-{}", std::process::id()));
+        let arrays = Storage::new(Memory::new()).unwrap();
+        let description = Description::new(&[4], ElementType::Int).with_format(ArrayFormat::ZarrV2).with_codecs(&[]);
+        Array::create_in(&arrays, "v", &description).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
+        let to = create_storage(&directory).unwrap();
+        for _ in 0..2 {
+            write_references(&arrays, "", "/a", &to, "r.parq").unwrap();
+            assert_eq!(rows_at(&to, "r.parq/v/refs.0.parq")[0].path.as_deref(), Some("/a/v/0"));
+        }
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    fn rows_at(storage: &Storage, name: &str) -> Vec<Row> {
+        rows(read_whole(&**storage, name, 1 << 20).unwrap().unwrap(), RECORDS, 1 << 24).unwrap()
     }
 
     #[test]

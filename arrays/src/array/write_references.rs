@@ -66,12 +66,13 @@ pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
 pub fn write_references(storage: &Storage, name: &str, url: &str, to: &Storage, object: &str) -> Result<()> {
     let mut room = [const { MaybeUninit::uninit() }; 512];
     let mut begin = Buffer::new(&mut room);
-    let is_there = to.read(object, ByteRange::At(0), &mut begin)?.is_some();
+    let is_json = !may_be_parquet(Path::new(object));
+    let is_there = is_json && to.read(object, ByteRange::At(0), &mut begin)?.is_some();
     if is_there && begin.filled().trim_ascii_start().first() != Some(&b'{') {
         return Err(Error::from(ErrorKind::Exists).in_object(object));
     }
     let text = references(storage, name, url)?;
-    if !may_be_parquet(Path::new(object)) {
+    if is_json {
         return to.write(object, text.as_bytes());
     }
     #[cfg(feature = "parquet")]

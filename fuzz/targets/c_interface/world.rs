@@ -399,7 +399,7 @@ impl World {
                     let progress = input.bool().then_some(progress as _);
                     check(nczchunk_context_set_progress(context, progress, user));
                 }
-                3 => _ = check(nczchunk_context_set_uses_cache(context, input.bool().into())),
+                3 => _ = nczchunk_context_set_uses_cache(context, input.bool().into()),
                 _ => {
                     let status = nczchunk_context_status(context);
                     let words = CStr::from_ptr(nczchunk_context_message(context));

@@ -457,7 +457,7 @@ class Array:
         if len(shape) != self.ndim:
             raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")
         self._check_writable()
-        with self._locked(False):
+        with self._locked(False, locks.may_wait()):
             _c.change(self._handle, lambda pointer: self._resize(pointer, shape))
 
     def _resize(self, pointer, shape):
@@ -512,7 +512,7 @@ class Array:
                     if self.shape == new:
                         self._resize(pointer, old)
 
-                with suppress(Error):
+                with suppress(Exception):
                     _c.change(self._handle, shorten)
                 raise
         return new

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _c
+from . import _c, locks
 from ._c import c
 from .errors import Error
 
@@ -149,7 +149,7 @@ class Attributes(MutableMapping[str, Any]):
             _c.call(function, pointer, *arguments)
 
         # The metadata are one document, of which append() changes another part.
-        with self._array._locked(False):
+        with self._array._locked(False, locks.may_wait()):
             _c.change(self._array._handle, change)
 
     def __getitem__(self, name: str) -> Any:

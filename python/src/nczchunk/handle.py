@@ -38,6 +38,7 @@ class CallingBack:
     fail then, and the threads that made them end."""
 
     def __enter__(self):
+        self.is_mains = is_main_thread() or getattr(_waiting, "is_works", False)
         _calling_back.add(self)
         self._check()
 
@@ -46,7 +47,7 @@ class CallingBack:
         self._check()
 
     def _check(self):
-        if _is_ending and not (is_main_thread() or getattr(_waiting, "is_works", False)):
+        if _is_ending and not self.is_mains:
             _calling_back.discard(self)
             raise SystemExit
 
@@ -55,8 +56,8 @@ _NOTHING = contextlib.nullcontext()
 
 
 def check_running():
-    """Raises an error if the interpreter ends."""
-    if _is_ending:
+    """Raises an error if the interpreter ends, as long as it waits for calls. The main thread may still make some."""
+    if _is_ending and not all(call.is_mains for call in list(_calling_back)):
         raise RuntimeError("the interpreter is ending")
 
 

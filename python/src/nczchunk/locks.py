@@ -32,6 +32,11 @@ def is_whole(start, count, stride, lengths, shape):
                for first, num, step, length, end in zip(start, count, stride, lengths, shape))
 
 
+def may_wait():
+    """Whether this thread may wait for a lock: what has it may need the thread of an event loop."""
+    return asyncio._get_running_loop() is None
+
+
 @contextmanager
 def locked(directory, is_alone, waits=True):
     """Holds the lock of a directory, alone or with others. None is not locked, and neither is a file system without
@@ -42,7 +47,12 @@ def locked(directory, is_alone, waits=True):
         return
     descriptor, process = _opened(directory), os.getpid()
     try:
-        _take(descriptor, is_alone, waits)
+        try:
+            _take(descriptor, is_alone, waits)
+        except BlockingIOError as error:
+            raise BlockingIOError(error.errno, "another call has locked the array or group, and this one is made in "
+                                  "the thread of an event loop, which must not wait: make it in another thread, as "
+                                  "by asyncio.to_thread()") from None
         held.add(directory)
         try:
             yield

@@ -58,11 +58,19 @@ def is_joined(path: Any) -> bool:
         path = path.path
     if isinstance(path, Concatenation):
         return True
-    try:
-        with open(path, "rb") as file:
-            return b'"nczchunk_concat"' in file.read(64)
-    except (OSError, TypeError, ValueError):
+    if not isinstance(path, (str, bytes, os.PathLike)):
         return False
+    path = os.fsdecode(path)
+    if "://" in path:
+        path = path.partition("#")[0]
+        if not path.startswith("file://"):
+            # References, too, but of arrays without unlimited dimensions.
+            return path.endswith(".json")
+        path = path.removeprefix("file://")
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return b'"nczchunk_concat"' in file.read(4096).lstrip()[:64]
 
 
 def concat(paths: Iterable[str | bytes | os.PathLike[Any]], dimension: str) -> Concatenation:
@@ -233,7 +241,7 @@ class _Adapter:
                 return ended.get(timeout=_LOOK)
             except Empty:
                 check_running()
-                if self.loop().is_closed():
+                if self.loop().is_closed() and ended.empty():
                     raise RuntimeError("the event loop of the storage has ended") from None
 
     def submit(self, coroutine: Any) -> Any:

@@ -61,7 +61,7 @@ class _LazyArray(BackendArray):
             num_stored = bisect_left(chosen if chosen.step > 0 else chosen[::-1], end)
             first = 0 if chosen.step > 0 else len(chosen) - num_stored
             counts.append(len(chosen))
-            inside.append(np.arange(first, first + num_stored))
+            inside.append(slice(first, first + num_stored))
             part = chosen[first:first + num_stored]
             stored.append(slice(part.start, part.stop if part.stop >= 0 else None, part.step) if part else slice(0))
         found, fill_value = np.zeros(counts, self.array.dtype), self.array.fill_value
@@ -69,7 +69,9 @@ class _LazyArray(BackendArray):
             fill_value = fill_value or ""
         if fill_value is not None:
             found[...] = fill_value
-        found[np.ix_(*inside)] = self._selected(tuple(stored))
+        if any(isinstance(item, np.ndarray) for item in inside):
+            inside = np.ix_(*(np.r_[item] for item in inside))
+        found[tuple(inside)] = self._selected(tuple(stored))
         return found[tuple(axes)]
 
 

@@ -324,8 +324,7 @@ class CodecPipeline(BatchedCodecPipeline):
         whole = None if left or not written else _whole(written)
         lengths = array.shards or array.chunks
         is_whole = all(locks.is_whole(part.start, part.count, part.step, lengths, array.shape) for part in written)
-        # The loop's own thread must not wait: what has the lock may need it.
-        with array._locked(is_whole, waits=asyncio._get_running_loop() is None):
+        with array._locked(is_whole, waits=locks.may_wait()):
             for part in written if whole is None else [whole]:
                 selection = Selection(part.index, array.shape)
                 values = memory if memory.ndim == 0 else memory[part.out]
