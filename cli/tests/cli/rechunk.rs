@@ -211,11 +211,13 @@ mod linux {
     /// Killed again and again, the program goes on where it was.
     #[test]
     fn what_is_killed_is_continued() {
+        /// Milliseconds, in which no machine does all of it.
+        const FIRST: u64 = 5;
         let directory = Temporary::new();
         let values = maps(&directory, &[]);
         let to = directory.join("series");
         let options = ["--chunks", "400,10,10", "--memory", "14M", "--threads", "2"];
-        let (mut killed, mut pause) = (0, 50);
+        let (mut killed, mut pause) = (0, FIRST);
         let text = loop {
             let mut child = begin(&directory, &options);
             std::thread::sleep(Duration::from_millis(pause));
@@ -234,14 +236,14 @@ mod linux {
                 let _ = std::fs::remove_dir(work);
                 assert_whole(&to, &values);
                 std::fs::remove_dir_all(&to).unwrap();
-                pause = 50;
+                pause = FIRST;
             } else if to.join("zarr.json").exists() {
                 // All that was left to do is to remove what is temporary.
                 assert!(open(&to, "").read::<f32>(&Hyperslab::all()).unwrap() == values);
             } else {
                 assert!(Array::open(&to, "", Access::Read).is_err());
             }
-            pause += 20;
+            pause += 5;
             assert!(killed < 500);
         };
         assert!(killed > 2, "{killed}");
