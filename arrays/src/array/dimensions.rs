@@ -1,6 +1,6 @@
 //! The dimensions that groups define, and how long those are that are unlimited.
 
-use super::documents::{V2_ATTRIBUTES, V2_GROUP, V3};
+use super::documents::{V2_ATTRIBUTES, V2_GROUP, V3, groups_above};
 use super::list::{clean_name, no_node};
 use super::{file, joined};
 use crate::alloc;
@@ -63,7 +63,7 @@ impl<'n> UnlimitedLengths<'n> {
         let mut all = UnlimitedLengths { groups: Vec::new(), lengths: Vec::new() };
         let is_unlimited = |node: &Node| (0..node.shape().len()).any(|d| node.is_unlimited(d));
         for array in nodes.iter().filter(|node| is_unlimited(node)) {
-            for group in around(array) {
+            for group in groups_above(array.name()) {
                 if let Err(place) = all.groups.binary_search_by_key(&group, |(name, _)| name) {
                     let mut names = Vec::new();
                     for dimension in group_dimensions(storage, group)? {
@@ -113,18 +113,8 @@ impl<'n> UnlimitedLengths<'n> {
             let place = self.groups.binary_search_by_key(group, |(name, _)| name);
             place.is_ok_and(|place| self.groups[place].1.binary_search_by_key(&name, String::as_str).is_ok())
         };
-        Some((around(array).find(defines)?, name))
+        Some((groups_above(array.name()).filter(defines).last()?, name))
     }
-}
-
-/// The names of the groups that a node is in, the innermost first.
-fn around(node: &Node) -> impl Iterator<Item = &str> {
-    std::iter::successors(outer(node.name()), |name| outer(name))
-}
-
-/// The name of the group that something is in.
-fn outer(name: &str) -> Option<&str> {
-    if name.is_empty() { None } else { Some(name.rsplit_once('/').map_or("", |(outer, _)| outer)) }
 }
 
 #[cfg(test)]
