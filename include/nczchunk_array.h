@@ -694,8 +694,8 @@ int nczchunk_array_create_in(const nczchunk_storage *storage,
  * that is cut off becomes fill values. So reads return fill values there if the array grows again. (Data that another
  * program left in a chunk beyond the end of a dimension, as zarr-python does when it makes an array smaller, are not
  * looked for.) Consolidated metadata are removed: see nczchunk_array_create. Others that have the array open keep the
- * old shape until they call nczchunk_array_refresh. If one of them has changed the shape, this call starts from that
- * shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
+ * old shape until they call nczchunk_array_refresh, which this call includes. If one of them has changed the shape, it
+ * starts from that shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
  *
  * netCDF-C opens a group of NCZarr only if all its arrays have one length for a dimension of the same name: resize
  * them all.
@@ -1083,8 +1083,9 @@ int nczchunk_group_consolidate(const nczchunk_storage *storage,
  * Lists the dimensions that a group defines, in the order in which the format has them, whether an array has them or
  * not. Classic netCDF files, HDF5 files (netCDF-4) and groups of netCDF-C's NCZarr define dimensions; other groups of
  * Zarr and cfdb files have only those of their arrays, and found is not called. An array may also have dimensions of
- * the groups around its own. An unlimited dimension of HDF5 has the length of its scale; arrays may be longer. If
- * found returns anything but 0, the call ends with that status.
+ * the groups around its own. An unlimited dimension of HDF5 is as long as the longest array that has it, as netCDF
+ * shows it; other arrays with the dimension may be shorter. To find it, the metadata of all arrays in the group and
+ * below are read. If found returns anything but 0, the call ends with that status.
  *
  * Errors: NCZCHUNK_EINVAL (storage or found is NULL), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_ENCZARR (malformed
  * metadata of the group), NCZCHUNK_ENOMEM, the status that found returned, and those of the storage.

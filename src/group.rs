@@ -186,8 +186,9 @@ assert_can_grow!(nczchunk_dimension, is_unlimited: usize);
 /// Lists the dimensions that a group defines, in the order in which the format has them, whether an array has them or
 /// not. Classic netCDF files, HDF5 files (netCDF-4) and groups of netCDF-C's NCZarr define dimensions; other groups of
 /// Zarr and cfdb files have only those of their arrays, and found is not called. An array may also have dimensions of
-/// the groups around its own. An unlimited dimension of HDF5 has the length of its scale; arrays may be longer. If
-/// found returns anything but 0, the call ends with that status.
+/// the groups around its own. An unlimited dimension of HDF5 is as long as the longest array that has it, as netCDF
+/// shows it; other arrays with the dimension may be shorter. To find it, the metadata of all arrays in the group and
+/// below are read. If found returns anything but 0, the call ends with that status.
 ///
 /// Errors: NCZCHUNK_EINVAL (storage or found is NULL), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_ENCZARR (malformed
 /// metadata of the group), NCZCHUNK_ENOMEM, the status that found returned, and those of the storage.

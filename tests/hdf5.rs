@@ -354,6 +354,32 @@ fn groups_define_dimensions() {
     assert_eq!(of("outer").unwrap_err().kind(), ErrorKind::NotFound("variable"));
 }
 
+/// Another array may be the longest, in a group below, too.
+#[test]
+fn unlimited_dimensions_are_as_long_as_the_longest_array_that_has_them() {
+    let place = place(include_bytes!("vectors/short_variables.nc"));
+    for (group, due) in [("", ("r", 3)), ("n", ("t", 7)), ("n/g/own", ("t", 3))] {
+        let all = group_dimensions(&place, group).unwrap();
+        let unlimited: Vec<_> = all.iter().filter(|d| d.is_unlimited).map(|d| (d.name.as_str(), d.len)).collect();
+        assert_eq!(unlimited, [due], "{group}");
+    }
+}
+
+/// What follows a shorter one would be at the wrong place.
+#[test]
+fn of_joined_files_only_the_last_may_have_shorter_arrays() {
+    const FILE: &str = "tests/vectors/short_variables.nc";
+    let open = |paths: &[&str], name| Array::open_in(&concat(paths, "t").unwrap(), name, Access::Read);
+    for (name, len) in [("n/g/longest", 14), ("n/g/own/v", 6)] {
+        assert_eq!(open(&[FILE, FILE], name).unwrap().variable().dimensions()[0].len(), len, "{name}");
+    }
+    for name in ["n/long", "n/short", "n/never", "n/t", "n/g/own/w"] {
+        let kind = open(&[FILE, FILE], name).err().unwrap().kind();
+        assert_eq!(kind, ErrorKind::Unsupported("joining an array that is shorter than its unlimited dimension"));
+    }
+    assert_eq!(open(&[FILE], "n/short").unwrap().variable().dimensions()[0].len(), 3);
+}
+
 /// Arrays whose chunks end where they do are as long as their dimensions; in another, a chunk would say what is behind.
 #[test]
 fn references_to_short_variables_have_the_lengths_of_dimensions() {

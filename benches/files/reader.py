@@ -5,6 +5,7 @@ has its defaults; nczchunk's number of threads may be given.
     reader.py LIBRARY LIBNCZCHUNK
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -83,7 +84,7 @@ class Xarray:
 
 
 class CodecAlone:
-    """Reads the files of all chunks and decodes them into the same memory, and delivers nothing."""
+    """Reads each chunk that a hyperslab touches and decodes it into the same memory, and delivers nothing."""
 
     # Where to deliver to; nothing has each read make a new array.
     into = None
@@ -91,22 +92,32 @@ class CodecAlone:
     def open(self, path, _threads):
         import numcodecs
         path = pathlib.Path(path) / "v"
-        metadata = json.loads((path / ".zarray").read_text())
-        codecs = [numcodecs.get_codec(metadata["compressor"])]
-        codecs += [numcodecs.get_codec(filter) for filter in reversed(metadata["filters"] or [])]
-        files = [file for file in path.iterdir() if not file.name.startswith(".")]
-        boxes = [tuple(slice(int(index) * len_, (int(index) + 1) * len_)
-                       for index, len_ in zip(file.name.split("."), metadata["chunks"])) for file in files]
-        room = np.empty(metadata["chunks"], metadata["dtype"])
+        sharded = path / "zarr.json"
+        if sharded.exists():
+            stored, chunk_shape = of_shards(path, json.loads(sharded.read_text()))
+            codecs, dtype = [numcodecs.Zstd()], "f4"
+        else:
+            metadata = json.loads((path / ".zarray").read_text())
+            codecs = [numcodecs.get_codec(metadata["compressor"])]
+            codecs += [numcodecs.get_codec(filter) for filter in reversed(metadata["filters"] or [])]
+            stored = {tuple(map(int, file.name.split("."))): (file, 0, -1)
+                      for file in path.iterdir() if not file.name.startswith(".")}
+            chunk_shape, dtype = metadata["chunks"], metadata["dtype"]
+        room = np.empty(chunk_shape, dtype)
 
-        def read(_start, count, _stride):
-            out = self.memory(count)
-            for file, box in zip(files, boxes):
-                encoded = file.read_bytes()
+        def read(*slab):
+            out = self.memory(slab[1])
+            lines = [sorted({index // len_ for index in range(start, start + count * stride, stride)})
+                     for start, count, stride, len_ in zip(*slab, chunk_shape)]
+            for chunk in itertools.product(*lines):
+                file, begin, len_ = stored[chunk]
+                with open(file, "rb", buffering=0) as opened:
+                    opened.seek(begin)
+                    encoded = opened.read(len_)
                 for codec in codecs[:-1]:
                     encoded = codec.decode(encoded)
                 codecs[-1].decode(encoded, out=room)
-                self.deliver(room, box, out)
+                self.deliver(room, chunk, out)
             return out
 
         return read, lambda: None
@@ -114,8 +125,27 @@ class CodecAlone:
     def memory(self, count):
         return np.zeros(0)
 
-    def deliver(self, room, box, out):
+    def deliver(self, room, chunk, out):
         pass
+
+
+def of_shards(path, metadata):
+    """The file, the offset and the length of each chunk of an array whose shards have their index at the end; and the
+    shape of the chunks."""
+    shard_shape = metadata["chunk_grid"]["configuration"]["chunk_shape"]
+    chunk_shape = metadata["codecs"][0]["configuration"]["chunk_shape"]
+    per_shard = [outer // inner for outer, inner in zip(shard_shape, chunk_shape)]
+    num_chunks, crc32c = int(np.prod(per_shard)), 4
+    stored = {}
+    for file in (path / "c").rglob("*"):
+        if not file.is_file():
+            continue
+        index = np.frombuffer(file.read_bytes()[-16 * num_chunks - crc32c:-crc32c], "<u8").reshape(-1, 2)
+        shard = map(int, file.relative_to(path / "c").parts)
+        corner = [number * per for number, per in zip(shard, per_shard)]
+        for within, (begin, len_) in zip(np.ndindex(*per_shard), index.tolist()):
+            stored[tuple(map(sum, zip(corner, within)))] = (file, begin, len_)
+    return stored, chunk_shape
 
 
 class CodecAndCopy(CodecAlone):
@@ -124,8 +154,9 @@ class CodecAndCopy(CodecAlone):
     def memory(self, count):
         return np.empty(count, "f4") if self.into is None else self.into
 
-    def deliver(self, room, box, out):
-        place = out[box]
+    def deliver(self, room, chunk, out):
+        box = (slice(index * len_, (index + 1) * len_) for index, len_ in zip(chunk, room.shape))
+        place = out[tuple(box)]
         place[...] = room[tuple(slice(len_) for len_ in place.shape)]
 
 

@@ -5,7 +5,7 @@ use super::list::{clean_name, no_node};
 use super::{file, joined};
 use crate::alloc;
 use crate::dataset::{GroupDimension, Node};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::object::Storage;
 use crate::zarr;
 
@@ -14,7 +14,8 @@ use crate::zarr;
 /// dimensions. Other groups of Zarr and cfdb files do not, so the list is empty: there, the names and lengths of
 /// dimensions are those of the arrays.
 ///
-/// An unlimited dimension of HDF5 has the length of its scale; arrays that have the dimension may be longer.
+/// An unlimited dimension of HDF5 is as long as the longest array that has it, as netCDF shows it; other arrays with the
+/// dimension may be shorter. To find it, the metadata of all arrays in the group and below are read.
 ///
 /// # Errors
 /// `NotFound` if there is no such group, `Metadata`, `OutOfMemory`, and those of the storage.
@@ -42,78 +43,39 @@ pub fn group_dimensions(storage: &Storage, group: &str) -> Result<Vec<GroupDimen
 /// Arrays of HDF5 may be shorter, which netCDF shows with fill values up to there.
 #[derive(Debug)]
 pub struct UnlimitedLengths<'n> {
-    /// The groups of arrays with unlimited dimensions, and those around them, each with the names of the dimensions
-    /// that it defines, in order.
-    groups: Vec<(&'n str, Vec<String>)>,
-    /// Each dimension with its length, in order.
-    lengths: Vec<(Unlimited<'n>, usize)>,
+    /// The groups of arrays with unlimited dimensions, and those around them, each with the dimensions that it defines;
+    /// in order.
+    groups: Vec<(&'n str, Vec<GroupDimension>)>,
 }
 
-/// An unlimited dimension: the group that defines it, and its name.
-type Unlimited<'n> = (&'n str, &'n str);
-
 impl<'n> UnlimitedLengths<'n> {
-    /// Those of the arrays among nodes of a storage. Arrays elsewhere in the storage do not count, nor dimensions that
-    /// no group around the array defines.
+    /// Those of the arrays in a listing. An array that is listed alone keeps its own length.
     ///
     /// # Errors
-    /// `Unsupported` for joined files with such arrays, in which elements may be missing anywhere; those of
-    /// [`group_dimensions`].
+    /// Those of [`group_dimensions`].
     pub fn of(storage: &Storage, nodes: &'n [Node]) -> Result<Self> {
-        let mut all = UnlimitedLengths { groups: Vec::new(), lengths: Vec::new() };
-        let is_unlimited = |node: &Node| (0..node.shape().len()).any(|d| node.is_unlimited(d));
-        for array in nodes.iter().filter(|node| is_unlimited(node)) {
-            for group in groups_above(array.name()) {
-                if let Err(place) = all.groups.binary_search_by_key(&group, |(name, _)| name) {
-                    let mut names = Vec::new();
-                    for dimension in group_dimensions(storage, group)? {
-                        alloc::push(&mut names, dimension.name)?;
-                    }
-                    names.sort_unstable();
-                    alloc::insert(&mut all.groups, place, (group, names))?;
-                }
-            }
-            for (d, &len) in array.shape().iter().enumerate() {
-                let Some(dimension) = all.dimension(array, d) else { continue };
-                match all.lengths.binary_search_by_key(&dimension, |(other, _)| *other) {
-                    Ok(place) => all.lengths[place].1 = all.lengths[place].1.max(len),
-                    Err(place) => alloc::insert(&mut all.lengths, place, (dimension, len))?,
-                }
+        let mut groups: Vec<(&str, _)> = Vec::new();
+        let nodes = if nodes.first().is_some_and(Node::is_group) { nodes } else { &[] };
+        let is_unlimited = |node: &&Node| (0..node.shape().len()).any(|d| node.is_unlimited(d));
+        for group in nodes.iter().filter(is_unlimited).flat_map(|array| groups_above(array.name())) {
+            if let Err(place) = groups.binary_search_by_key(&group, |(name, _)| name) {
+                alloc::insert(&mut groups, place, (group, group_dimensions(storage, group)?))?;
             }
         }
-        if storage.joined().is_some() {
-            all.check_joined(nodes)?;
-        }
-        Ok(all)
+        Ok(UnlimitedLengths { groups })
     }
 
-    fn check_joined(&self, nodes: &'n [Node]) -> Result<()> {
-        const WORDS: &str =
-            "joined files in which variables are shorter than their unlimited dimension: it is not known in which";
-        for node in nodes {
-            if let Some(d) = node.shape().iter().enumerate().position(|(d, &len)| len != self.len(node, d)) {
-                return Err(Error::from(ErrorKind::Unsupported(WORDS)).in_dimension(d).in_object(node.name()));
-            }
-        }
-        Ok(())
-    }
-
-    /// The length of an array's dimension as netCDF has it.
+    /// The length of an array's dimension as netCDF has it. Where no group around the array defines the dimension, it
+    /// is the array's own.
     pub fn len(&self, array: &'n Node, d: usize) -> usize {
-        let place = self.dimension(array, d).map(|of| self.lengths.binary_search_by_key(&of, |(other, _)| *other));
-        let longest = place.and_then(|place| Some(self.lengths.get(place.ok()?)?.1));
-        longest.or(array.shape().get(d).copied()).unwrap_or_default()
-    }
-
-    /// The unlimited dimension that an array has as one of its own: that of the innermost group that defines one of
-    /// this name.
-    fn dimension(&self, array: &'n Node, d: usize) -> Option<Unlimited<'n>> {
-        let name = array.dimension_name(d).filter(|_| array.is_unlimited(d))?;
-        let defines = |group: &&str| {
-            let place = self.groups.binary_search_by_key(group, |(name, _)| name);
-            place.is_ok_and(|place| self.groups[place].1.binary_search_by_key(&name, String::as_str).is_ok())
+        let own = array.shape().get(d).copied().unwrap_or_default();
+        let Some(name) = array.dimension_name(d).filter(|_| array.is_unlimited(d)) else { return own };
+        let defined = |group: &str| {
+            let place = self.groups.binary_search_by_key(&group, |(name, _)| name).ok()?;
+            self.groups[place].1.iter().find(|dimension| dimension.name == name)
         };
-        Some((groups_above(array.name()).filter(defines).last()?, name))
+        // The innermost group that defines it counts.
+        groups_above(array.name()).filter_map(defined).last().map_or(own, |dimension| dimension.len.max(own))
     }
 }
 
@@ -122,17 +84,18 @@ mod tests {
     use super::*;
     use crate::dataset::{Attributes, Dimensions, NodeArray};
     use crate::element::ElementType;
+    use crate::error::ErrorKind;
     use crate::object::Memory;
 
     /// Dimensions that are called alike are different ones where no group around the arrays defines them.
     #[test]
-    fn only_dimensions_of_groups_around_arrays_have_several_lengths() {
+    fn dimensions_are_those_of_groups_around_arrays() {
         let storage = Storage::new(Memory::new()).unwrap();
         let of = |group: &str| {
             let dimensions = format!(r#"{{"_nczarr_group":{{"dimensions":{group},"arrays":[]}}}}"#);
             (r#"{"zarr_format":2}"#, dimensions)
         };
-        let t = r#"{"t":{"size":2,"unlimited":1}}"#;
+        let t = r#"{"t":{"size":5,"unlimited":1}}"#;
         for (name, dimensions) in [("", "{}"), ("a", "{}"), ("b", "{}"), ("c", t), ("c/d", "{}")] {
             let (group, attributes) = of(dimensions);
             let slash = if name.is_empty() { "" } else { "/" };
@@ -145,9 +108,14 @@ mod tests {
             let array = NodeArray { element: ElementType::Int, shape, chunk_shape, shard_shape: None, dimensions };
             Node::of_array(name, Attributes::of(Vec::new()).unwrap(), array).unwrap()
         };
-        let nodes = [array("a/v", 3), array("b/v", 9), array("c/v", 3), array("c/d/w", 5), array("c/d/x", 4)];
-        let lengths = UnlimitedLengths::of(&storage, &nodes).unwrap();
-        assert_eq!(nodes.each_ref().map(|node| lengths.len(node, 0)), [3, 9, 5, 5, 5]);
+        let root = Node::of_group("", Attributes::of(Vec::new()).unwrap()).unwrap();
+        let nodes = [root, array("a/v", 3), array("b/v", 9), array("c/v", 3), array("c/d/w", 5), array("c/d/x", 6)];
+        let of = |nodes| {
+            let lengths = UnlimitedLengths::of(&storage, nodes).unwrap();
+            nodes.iter().map(|node| lengths.len(node, 0)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&nodes[..]), [0, 3, 9, 5, 5, 6]);
+        assert_eq!(of(&nodes[3..4]), [3]);
     }
 
     #[test]

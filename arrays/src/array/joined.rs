@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::backing::Stored;
+use super::documents::groups_above;
 use super::file::FileKind;
 use super::locate::open_within;
 use super::references::Origin;
@@ -49,7 +50,8 @@ const MEMBER: &str = "nczchunk_concat";
 /// [`Array::open`](crate::Array::open) and with `Unsupported`, about the path, if it is not like that of the first:
 /// another type, other dimensions, other chunks along another dimension than the joined one, another byte order or fill
 /// value, attributes that say what values mean (such as `units`, `scale_factor` and `missing_value`) with other values;
-/// and for variable-length strings.
+/// if an array of netCDF-4 is shorter than its unlimited dimension in another file than the last, for what follows
+/// would be at the wrong place; and for variable-length strings.
 pub fn concat<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<Storage> {
     concat_within(paths, dimension, &mut Nesting::default())
 }
@@ -207,6 +209,20 @@ pub(super) fn dimensions(storage: &Storage, joined: &Joined, group: &str) -> Res
     Ok(all)
 }
 
+/// How long the joined dimension is in one of the storages for an array of this name, if a group around it defines it.
+fn len_in(part: &Part, storage: &Storage, dimension: &str, name: &str) -> Result<Option<usize>> {
+    let mut innermost = None;
+    for group in groups_above(name) {
+        let len = part.len_in(group, &mut || {
+            let all = group_dimensions(&part.storage.like(storage), group);
+            let mut all = all.map_err(|error| error.in_object(&part.path))?.into_iter();
+            Ok(all.find(|defined| defined.name == dimension).map(|defined| defined.len))
+        })?;
+        innermost = len.or(innermost);
+    }
+    Ok(innermost)
+}
+
 /// Opens an array of joined storages.
 ///
 /// # Errors
@@ -223,6 +239,18 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
             opened => opened.map_err(|error| error.in_object(&part.path)),
         }
     };
+    // How a joined array is cut tells where the next file begins, so none but the last may end early.
+    let check_len = |number: usize, array: &Array, d: usize| {
+        let (Some(part), true) = (joined.parts.get(number), number + 1 < joined.parts.len()) else { return Ok(()) };
+        // Only those of netCDF-4 may be shorter.
+        if array.format() != "HDF5" || !array.is_unlimited(d) {
+            return Ok(());
+        }
+        let len = array.variable().dimensions().get(d).map_or(0, Dimension::len);
+        let whole = len_in(part, storage, &joined.dimension, name)?.unwrap_or_default();
+        let kind = ErrorKind::Unsupported("joining an array that is shorter than its unlimited dimension");
+        if len < whole { Err(Error::from(kind).in_object(name).in_object(&part.path)) } else { Ok(()) }
+    };
     let first = array(0)?;
     let rank = first.variable().rank();
     let mut dimensions = (0..rank).filter(|&d| first.dimension_name(d) == Some(&joined.dimension));
@@ -230,6 +258,9 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
     if let Some(d) = dimensions.next() {
         let kind = ErrorKind::Unsupported("joining arrays along a dimension that they have twice");
         return Err(Error::from(kind).in_dimension(d).in_object(name));
+    }
+    if let Some(d) = dimension {
+        check_len(0, &first, d)?;
     }
     if first.check_text().is_ok() {
         let kind = ErrorKind::Unsupported("joining variable-length strings");
@@ -252,7 +283,11 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
     let has_codecs = store.has_codecs(Access::Read);
     building.add(&variable, store)?;
     for number in 1..if dimension.is_some() { joined.parts.len() } else { 1 } {
-        let Array { opened: other, stored: _, .. } = array(number)?;
+        let other = array(number)?;
+        if let Some(d) = dimension {
+            check_len(number, &other, d)?;
+        }
+        let other = other.opened;
         let path = &joined.parts.get(number).ok_or(ErrorKind::Internal)?.path;
         let is_like = |is: bool, why: &'static str| match is {
             true => Ok(()),

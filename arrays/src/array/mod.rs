@@ -408,8 +408,9 @@ impl Array {
     /// end of a dimension, as zarr-python does when it makes an array smaller, are not looked for.)
     ///
     /// Consolidated metadata of the groups above are removed: see [`create`](Self::create). Other handles keep the old
-    /// shape until they are [refreshed](Self::refresh). If one of them has changed the shape, this call starts from
-    /// that shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
+    /// shape until they are [refreshed](Self::refresh), and this one is. If one of them has changed the shape, this call
+    /// starts from that shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut
+    /// off.
     ///
     /// netCDF-C opens a group of NCZarr only if all its arrays have one length for a dimension of the same name: resize
     /// them all.
@@ -421,14 +422,22 @@ impl Array {
     /// storage that cannot list its objects; `OutOfMemory`, and those of the storage, of opening and of writing.
     pub fn resize(&mut self, shape: &[usize]) -> Result<()> {
         self.check_writable()?;
-        // Another may have given it another shape meanwhile: what is cut off is what is stored now.
-        let Opened { variable: old, store: now, .. } = self.reopened()?.opened;
+        if shape.len() != self.variable().rank() {
+            return Err(ErrorKind::Argument("there must be one length for each dimension").into());
+        }
+        // Another may have changed it meanwhile, or replaced it: what is cut off is what is stored now, as it is stored.
+        let mut now = self.reopened()?;
+        let resized = now.resize_stored(shape);
+        // What the handle remembers of shards and chunks that are removed, now or by another, is dropped with it.
+        *self = now;
+        resized
+    }
+
+    /// [`resize`](Self::resize) of an array that has just been opened.
+    fn resize_stored(&mut self, shape: &[usize]) -> Result<()> {
         let Array { opened, stored: Stored::Zarr(metadata), storage, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
-        if shape.len() != opened.variable.rank() {
-            return Err(ErrorKind::Argument("there must be one length for each dimension").into());
-        }
         if !metadata.dimension_references.is_empty() {
             return Err(ErrorKind::Unsupported("resizing a dimension whose length netCDF-C keeps in its group").into());
         }
@@ -437,16 +446,15 @@ impl Array {
         }
         let mut variable = opened.variable.try_clone()?;
         let mut shrinks = false;
-        for (d, (&len, dimension)) in shape.iter().zip(old.dimensions()).enumerate() {
+        for (d, (&len, dimension)) in shape.iter().zip(opened.variable.dimensions()).enumerate() {
             shrinks |= len < dimension.len();
             variable.set_dimlen(d, len).map_err(|error| error.in_dimension(d))?;
         }
         let new_shape = alloc::copied(shape)?;
-        let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
-        let cut = if shrinks { resize::cut(&old, &opened.store, &chunks, shape) } else { Ok(()) };
-        // What the store remembers of shards and chunks that are removed, now or by another, is dropped with it.
-        opened.store = now;
-        cut?;
+        if shrinks {
+            let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
+            resize::cut(&opened.variable, &opened.store, &chunks, shape)?;
+        }
         documents::change(storage, name, array_document(metadata.format), documents::V2_ARRAY, |array| {
             array.set("shape", Value::numbers(shape)?)
         })?;

@@ -70,7 +70,7 @@ pub(super) fn is_group(header: &Header) -> bool {
 }
 
 /// The links of a group, in the order in which they were made or, where that is not told, of their names.
-pub(super) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
+fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
     let mut links = Vec::new();
     for message in &header.messages {
         let mut cursor = Cursor::new(&message.bytes, file.sizes);

@@ -6,11 +6,11 @@ use super::attribute::{self, Stored, is_scale};
 use super::bits::Bits;
 use super::bytes::{is_of_the_file, malformed};
 use super::chunks::{Edges, InChunks};
-use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_dataset};
+use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_dataset, space_and_type};
 use super::datatype::What;
 use super::file::File;
 use super::files::Files;
-use super::group::{Group, Link, NO_COORDINATE, Target, is_group, links};
+use super::group::{Group, Link, NO_COORDINATE, Target, is_group};
 use super::header::Header;
 use super::index::Index;
 use super::text::{self, HeapFile, HeapTexts};
@@ -227,7 +227,8 @@ pub(crate) fn list(
 }
 
 /// The dimensions that a group of a file defines: those of its members that are dimension scales. What several links
-/// lead to counts once, and what cannot be read defines none.
+/// lead to counts once, and what cannot be read defines none. As netCDF has it, an unlimited one is as long as the
+/// longest array that has it, in the group or in one below.
 ///
 /// # Errors
 /// `NotFound`, and those of what the file says of the group and its members.
@@ -237,29 +238,34 @@ pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Ve
     if !is_group(&header) {
         return Err(ErrorKind::NotFound("group").into());
     }
-    let (mut numbered, mut seen) = (Vec::new(), HashSet::new());
-    for link in links(&file, &header)? {
+    let (mut scales, mut seen) = (Vec::new(), HashSet::new());
+    for link in &files.group(&file, header.address)?.links {
         let Target::Object(address) = link.to else { continue };
-        seen.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-        if !seen.insert(address) {
+        if !is_first(&mut seen, &file, address)? {
             continue;
         }
-        match defined_by(&file, address, &link.name) {
-            Ok(dimension) => dimension.map_or(Ok(()), |dimension| alloc::push(&mut numbered, dimension))?,
-            // A listing has the member with its error.
-            Err(error) if is_of_the_file(&error) => {}
-            Err(error) => return Err(error),
+        // A listing has the member with its error.
+        if let Some(Some(scale)) = of_the_file(defined_by(&file, address, &link.name))? {
+            alloc::push(&mut scales, scale)?;
         }
     }
+    if scales.iter().any(|scale| scale.dimension.is_unlimited) {
+        lengthen(&files, &file, header.address, &mut scales)?;
+    }
     // In netCDF's order, if the file has it.
-    numbered.sort_by_key(|(number, _)| *number);
-    let mut all = Vec::new();
-    numbered.into_iter().try_for_each(|(_, dimension)| alloc::push(&mut all, dimension))?;
-    Ok(all)
+    scales.sort_by_key(|scale| scale.number);
+    alloc::collected(scales.into_iter().map(|scale| scale.dimension)).map_err(Error::from)
 }
 
-/// The dimension that a member of a group defines, if it is a dimension scale, and its number.
-fn defined_by(file: &Shared<File>, address: u64, name: &str) -> Result<Option<(Option<i32>, GroupDimension)>> {
+/// A dimension, and the address and number of its scale.
+struct Scale {
+    address: u64,
+    number: Option<i32>,
+    dimension: GroupDimension,
+}
+
+/// The dimension that a member of a group defines, if it is a dimension scale.
+fn defined_by(file: &File, address: u64, name: &str) -> Result<Option<Scale>> {
     let header = Header::read(file, address)?;
     if !is_dataset(&header) {
         return Ok(None);
@@ -268,11 +274,69 @@ fn defined_by(file: &Shared<File>, address: u64, name: &str) -> Result<Option<(O
     if !is_scale(&attributes) {
         return Ok(None);
     }
-    let space = Dataset::read(file, &header)?.space;
+    let (space, _) = space_and_type(file, &header)?;
     // A coordinate of several dimensions is the first one's scale.
     let Some((&len, most)) = space.shape.first().zip(space.most.first()) else { return Ok(None) };
     let name = alloc::text(name.strip_prefix(NO_COORDINATE).unwrap_or(name))?;
-    Ok(Some((number(&attributes)?, GroupDimension { name, len, is_unlimited: most.is_none() })))
+    let dimension = GroupDimension { name, len, is_unlimited: most.is_none() };
+    Ok(Some(Scale { address, number: number(&attributes)?, dimension }))
+}
+
+/// Has unlimited dimensions be as long as the longest array that has them, in the group at an address or in one below.
+fn lengthen(files: &Files, file: &Shared<File>, group: u64, scales: &mut [Scale]) -> Result<()> {
+    let (mut addresses, mut seen) = (Vec::new(), HashSet::new());
+    alloc::push(&mut addresses, group)?;
+    while let Some(address) = addresses.pop() {
+        if !is_first(&mut seen, file, address)? {
+            continue;
+        }
+        let Some(header) = of_the_file(Header::read(file, address))? else { continue };
+        if is_dataset(&header) {
+            of_the_file(lengthen_to(file, &header, scales))?;
+        } else if is_group(&header) {
+            let Some(group) = of_the_file(files.group(file, address))? else { continue };
+            for link in &group.links {
+                if let Target::Object(address) = link.to {
+                    alloc::push(&mut addresses, address)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Has the dimensions of an array be at least as long as that.
+fn lengthen_to(file: &File, header: &Header, scales: &mut [Scale]) -> Result<()> {
+    let (space, _) = space_and_type(file, header)?;
+    if space.most.iter().all(Option::is_some) {
+        return Ok(());
+    }
+    let all = attribute::stored(file, header)?;
+    let mut lengthen = |d: usize, is_it: &dyn Fn(&Scale) -> bool| {
+        if let (Some(&len), Some(None)) = (space.shape.get(d), space.most.get(d)) {
+            let of_it = scales.iter_mut().filter(|scale| scale.dimension.is_unlimited && is_it(scale));
+            of_it.for_each(|scale| scale.dimension.len = scale.dimension.len.max(len));
+        }
+    };
+    let attribute = |name: &str| all.iter().find(|stored| stored.name == name);
+    if let Some(list) = attribute("DIMENSION_LIST") {
+        for (d, address) in attribute::first_objects(file, list)?.into_iter().enumerate() {
+            lengthen(d, &|scale| Some(scale.address) == address);
+        }
+    } else if let Some(numbers) = attribute("_Netcdf4Coordinates").filter(|_| is_scale(&all)) {
+        for (d, number) in attribute::integers(numbers)?.into_iter().enumerate() {
+            lengthen(d, &|scale| scale.number == Some(number));
+        }
+    }
+    Ok(())
+}
+
+/// What was found, or `None` if the file itself is wrong there.
+fn of_the_file<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Err(error) if is_of_the_file(&error) => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// A group that is listed, and which of its links is the next.

@@ -9,6 +9,7 @@ use super::traits::{Entry, Found, ObjectStore, Route, latency};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::Lock;
 use crate::open_object::{ObjectState, Opening, Versions};
 use crate::shared::Shared;
 
@@ -22,6 +23,30 @@ pub(crate) struct Joined {
 pub(crate) struct Part {
     pub path: String,
     pub storage: Storage,
+    /// How long the joined dimension is that a group defines, by the group; `None` if it defines none.
+    lens: Lock<Vec<(String, Option<usize>)>>,
+}
+
+impl Part {
+    pub(super) fn new(path: String, storage: Storage) -> Self {
+        Part { path, storage, lens: Lock::new(Vec::new()) }
+    }
+
+    /// How long the joined dimension is that a group defines. What `find` has found is kept.
+    ///
+    /// # Errors
+    /// Those of `find`; `OutOfMemory`.
+    pub(crate) fn len_in(&self, group: &str, find: &mut dyn FnMut() -> Result<Option<usize>>) -> Result<Option<usize>> {
+        let kept = |lens: &[(String, Option<usize>)]| lens.iter().find(|(of, _)| of == group).map(|(_, len)| *len);
+        if let Some(len) = self.lens.lock().and_then(|lens| kept(&lens)) {
+            return Ok(len);
+        }
+        let len = find()?;
+        if let Some(mut lens) = self.lens.lock().filter(|lens| kept(lens).is_none()) {
+            alloc::push(&mut lens, (alloc::text(group)?, len))?;
+        }
+        Ok(len)
+    }
 }
 
 /// The objects of all storages.

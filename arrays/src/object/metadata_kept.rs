@@ -1,7 +1,5 @@
 //! A storage whose metadata documents are read once.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::byte_range::ByteRange;
 use super::flight::{Flight, Limits};
 use super::storage::Storage;
@@ -10,15 +8,19 @@ use super::whole::read_whole;
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
+use crate::lock::Lock;
 use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The objects of another storage. A document of Zarr's metadata is read there once, and then from memory, and so is
-/// that there is none. The storage is read-only, so what is kept is what was stored when it was first asked for.
+/// that there is none. The storage is read-only, so what is kept is what was stored when it was first asked for. A
+/// forked child does not reach what its parent keeps, and keeps nothing.
 pub(super) struct MetadataKept {
     objects: Storage,
     /// By name, in ascending order.
-    documents: Mutex<Vec<(String, Option<Vec<u8>>)>>,
+    documents: Lock<Documents>,
 }
+
+type Documents = Vec<(String, Option<Vec<u8>>)>;
 
 /// Of an absent document is not kept that it is, if this many are known: whoever asks for names without an end would
 /// take memory without an end.
@@ -32,28 +34,33 @@ fn is_document(name: &str) -> bool {
 
 impl MetadataKept {
     pub(super) fn new(objects: Storage) -> Self {
-        MetadataKept { objects, documents: Mutex::new(Vec::new()) }
+        MetadataKept { objects, documents: Lock::new(Vec::new()) }
     }
+}
 
-    /// Reads from memory; the inner `None` if the document is not kept.
-    fn read_kept(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Option<Option<u64>> {
-        let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name)).ok()?;
-        let Some(bytes) = &documents[at].1 else { return Some(None) };
-        let len = bytes.len() as u64;
-        let first = usize::try_from(begin.offset(len)).unwrap_or(usize::MAX);
-        let rest = bytes.get(first..).unwrap_or_default();
-        buffer.write(rest.get(..buffer.capacity()).unwrap_or(rest));
-        Some(Some(len))
-    }
+/// Reads a document that was read before; the inner `None` if there is none.
+fn read_kept(
+    documents: &Documents,
+    name: &str,
+    begin: ByteRange,
+    buffer: &mut Buffer<'_>,
+) -> Result<Option<u64>, usize> {
+    let at = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name))?;
+    let Some(bytes) = &documents[at].1 else { return Ok(None) };
+    let len = bytes.len() as u64;
+    let first = usize::try_from(begin.offset(len)).unwrap_or(usize::MAX);
+    let rest = bytes.get(first..).unwrap_or_default();
+    buffer.write(rest.get(..buffer.capacity()).unwrap_or(rest));
+    Ok(Some(len))
 }
 
 impl ObjectStore for MetadataKept {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        if !is_document(name) {
-            return self.objects.read(name, begin, buffer);
-        }
-        if let Some(kept) = self.read_kept(name, begin, buffer) {
+        let kept = match self.documents.lock() {
+            Some(documents) if is_document(name) => read_kept(&documents, name, begin, buffer),
+            _ => return self.objects.read(name, begin, buffer),
+        };
+        if let Ok(kept) = kept {
             return Ok(kept);
         }
         let document = match read_whole(&*self.objects, name, self.objects.memory_limits().metadata().bytes / 2) {
@@ -64,17 +71,16 @@ impl ObjectStore for MetadataKept {
             document => document?,
         };
         let name_kept = alloc::text(name)?;
-        {
-            let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-            // Another thread may have been faster.
-            if let Err(at) = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name)) {
-                if document.is_none() && documents.len() >= MOST_ABSENT {
-                    return Ok(None);
-                }
+        let mut documents = self.documents.lock().ok_or(ErrorKind::Internal)?;
+        match read_kept(&documents, name, begin, buffer) {
+            Err(_) if document.is_none() && documents.len() >= MOST_ABSENT => Ok(None),
+            Err(at) => {
                 alloc::insert(&mut documents, at, (name_kept, document))?;
+                read_kept(&documents, name, begin, buffer).map_err(|_| ErrorKind::Internal.into())
             }
+            // Another thread was faster.
+            Ok(kept) => Ok(kept),
         }
-        self.read_kept(name, begin, buffer).ok_or(ErrorKind::Internal.into())
     }
 
     fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {

@@ -97,7 +97,7 @@ impl Storage {
         }
         let mut parts = Vec::new();
         for (path, storage) in storages {
-            alloc::push(&mut parts, Part { path, storage })?;
+            alloc::push(&mut parts, Part::new(path, storage))?;
         }
         let joined = Shared::new(Joined { dimension: alloc::text(dimension)?, parts })?;
         Ok(Storage { joined: Some(joined.clone()), ..Storage::new(JoinedObjects(joined))? })

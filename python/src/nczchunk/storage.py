@@ -52,27 +52,6 @@ class Concatenation:
         return f"nczchunk.concat({list(self.paths)!r}, {self.dimension!r})"
 
 
-def is_joined(path: Any) -> bool:
-    """Whether a path stands for several, by `concat` or by a file that the program's command has written."""
-    if isinstance(path, WithExternalLinks):
-        path = path.path
-    if isinstance(path, Concatenation):
-        return True
-    if not isinstance(path, (str, bytes, os.PathLike)):
-        return False
-    path = os.fsdecode(path)
-    if "://" in path:
-        path = path.partition("#")[0]
-        if not path.startswith("file://"):
-            # References, too, but of arrays without unlimited dimensions.
-            return path.endswith(".json")
-        path = path.removeprefix("file://")
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return b'"nczchunk_concat"' in file.read(4096).lstrip()[:64]
-
-
 def concat(paths: Iterable[str | bytes | os.PathLike[Any]], dimension: str) -> Concatenation:
     """Joins the arrays of several files or directories along a dimension. The result is given where a path is:
 

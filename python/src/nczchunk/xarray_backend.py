@@ -20,10 +20,10 @@ from xarray.core import indexing
 from . import limits
 from ._c import NO_VARIABLE, c
 from .array import open_in
-from .errors import Error, NotFound, NotSupported
+from .errors import Error, NotFound
 from .group import open_group
 from .listing import list_nodes
-from .storage import is_joined, kept, shown
+from .storage import kept, shown
 
 
 class _LazyArray(BackendArray):
@@ -85,7 +85,6 @@ class _Store(AbstractDataStore):
             raise NotFound(f"{shown(path, group)}: this is an array, and not a group", NO_VARIABLE)
         self.attributes = nodes[0].attrs if nodes and nodes[0].is_group else {}
         self.variables, self.unlimited = {}, set()
-        lengths = tree.lengths(group, nodes)
         # All arrays share what is open, so that there may be many.
         storage = limits.opened(memory_limits, c.storage_open, path)
         below = len(group.split("/")) if group else 0
@@ -103,12 +102,8 @@ class _Store(AbstractDataStore):
                 raise error.about(f"variable {name!r} cannot be opened: {error}{hint}") from None
             dims = [given or f"{name}_{d}" for d, given in enumerate(array.dims)]
             self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
-            shape = tuple(lengths.get(dim, length) if is_unlimited else length
+            shape = tuple(tree.length(group, dim, length) if is_unlimited else length
                           for dim, length, is_unlimited in zip(dims, array.shape, node.unlimited))
-            if shape != array.shape and is_joined(path):
-                raise NotSupported(f"variable {name!r}: it is shorter than its unlimited dimension, and in which of "
-                                   "the joined files is not known; to open the others, pass "
-                                   f"drop_variables=[{name!r}]")
             encoding = {"source": shown(path), "dtype": array.dtype}
             dtype = array.dtype
             if dtype == object:
@@ -134,48 +129,22 @@ class _Store(AbstractDataStore):
 
 
 class _Tree:
-    """The groups of a path, as far as they have to be known for the lengths of unlimited dimensions. As netCDF has it,
-    such a length is that of the longest array that has the dimension, be it in another group."""
+    """A path, and the dimensions that its groups define, each of which is asked for once."""
 
     def __init__(self, path, memory_limits):
         self.path, self.memory_limits = path, memory_limits
         self._dimensions = lru_cache(None)(
             lambda group: open_group(path, group, memory_limits=memory_limits).dimensions)
-        # Of each group all of which is known, by the group and the name of a dimension of it or of one below it.
-        self._known = {}
 
-    def lengths(self, group, nodes):
-        """Those of the dimensions that arrays directly in a group have, by name."""
-        owners = {where for where, _, _ in self._unlimited(nodes)}
-        if not owners:
-            return {}
-        top = min(owners, key=len)
-        is_within = lambda known: not known or top == known or top.startswith(f"{known}/")  # noqa: E731
-        within = next(filter(is_within, self._known), None)
-        if within is None:
-            if top != group or any(node.is_group for node in nodes[1:]):
-                nodes = list_nodes(self.path, top, memory_limits=self.memory_limits)
-            within, found = top, {}
-            for where, dim, length in self._unlimited(nodes):
-                found[where, dim] = max(length, found.get((where, dim), 0))
-            self._known[top] = found
-        return {dim: length for (where, dim), length in self._known[within].items() if self._owner(group, dim) == where}
-
-    def _owner(self, group, dim):
-        """The closest group that defines a dimension, or None."""
-        while dim not in self._dimensions(group):
+    def length(self, group, dim, length):
+        """That of an unlimited dimension of an array in a group, which ends there itself. As netCDF has it, it is that
+        of the longest array that has the dimension, be it in another group. The innermost group that defines the
+        dimension counts."""
+        while dim not in (defined := self._dimensions(group)):
             if not group:
-                return None
+                return length
             group = group.rpartition("/")[0]
-        return group
-
-    def _unlimited(self, nodes):
-        """Each unlimited dimension of each array: its group, its name and its length there."""
-        for node in nodes:
-            for dim, length, is_unlimited in zip(node.dims or (), node.shape or (), node.unlimited or ()):
-                where = self._owner(node.name.rpartition("/")[0], dim) if is_unlimited else None
-                if where is not None:
-                    yield where, dim, length
+        return max(length, defined[dim].length)
 
 
 def _text_types(format):
