@@ -46,11 +46,15 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 #if __cplusplus >= 202002L && __has_include(<span>)
 #include <span>
+#endif
+#ifndef _WIN32
+#include <unistd.h>
 #endif
 
 #include "nczchunk.h"
@@ -179,6 +183,10 @@ class Error : public std::system_error {
             details_->chunk.emplace(chunk, chunk + rank);
         details_->chunks_done = nczchunk_context_chunks_done(context);
     }
+
+    // Copied, not moved, so that one that was moved from has its message, too.
+    Error(const Error &) = default;
+    Error &operator=(const Error &) = default;
 
     /// The status of the C interface.
     int status() const noexcept { return code().value(); }
@@ -560,7 +568,7 @@ class Call {
             }
         }
         if (threaded_) {
-            const std::lock_guard<std::mutex> lock(registry().mutex);
+            const std::lock_guard<Registry> lock(registry());
             next_ = registry().first;
             registry().first = this;
         }
@@ -609,7 +617,7 @@ class Call {
         if (call == nullptr)
             return keep_of_other_thread(std::move(thrown));
         const int ticket = new_ticket();
-        std::unique_lock<std::mutex> lock(registry().mutex, std::defer_lock);
+        std::unique_lock<Registry> lock(registry(), std::defer_lock);
         if (call->threaded_)
             lock.lock(); // other threads may add theirs
         return call->add({ticket, false, std::move(thrown)}) ? ticket : NCZCHUNK_ENOMEM;
@@ -622,9 +630,58 @@ class Call {
         std::exception_ptr thrown;
     };
 
+    /// The running calls with several threads, and their lock. A forked child does not wait for the thread of its
+    /// parent that holds the lock, and forgets the calls of others.
     struct Registry {
-        std::mutex mutex;
         Call *first = nullptr;
+
+        void lock() noexcept
+        {
+            const long me = process();
+            long holder = 0;
+            // What another process holds is taken in the next turn.
+            while (!holder_.compare_exchange_weak(holder, me, std::memory_order_acquire)) {
+                if (holder == 0 || holder == me) {
+                    holder = 0;
+                    std::this_thread::yield();
+                }
+            }
+            if (process_ != me) {
+                if (process_ != 0)
+                    forget_others();
+                process_ = me;
+            }
+        }
+
+        void unlock() noexcept { holder_.store(0, std::memory_order_release); }
+
+      private:
+        static long process() noexcept
+        {
+#ifdef _WIN32
+            return 1; // no process is forked
+#else
+            return static_cast<long>(getpid());
+#endif
+        }
+
+        /// Keeps the calls of this thread, of which the child may leave those in which it was forked. What threads of
+        /// the parent were adding to them is left as it is.
+        void forget_others() noexcept
+        {
+            Call **link = &first;
+            for (Call *call = innermost(); call != nullptr; call = call->outer_) {
+                if (!call->threaded_)
+                    continue;
+                new (&call->others_) std::vector<Kept>;
+                *link = call;
+                link = &call->next_;
+            }
+            *link = nullptr;
+        }
+
+        std::atomic<long> holder_{0}; // the process, or 0
+        long process_ = 0;            // of the calls
     };
 
     /// The context that a thread keeps for calls without one.
@@ -670,7 +727,7 @@ class Call {
 
     static int keep_of_other_thread(std::exception_ptr thrown) noexcept
     {
-        const std::lock_guard<std::mutex> lock(registry().mutex);
+        const std::lock_guard<Registry> lock(registry());
         Call *const first = registry().first;
         if (first == nullptr)
             return status_of(thrown);
@@ -732,7 +789,7 @@ class Call {
         innermost() = outer_;
         if (!threaded_)
             return;
-        const std::lock_guard<std::mutex> lock(registry().mutex);
+        const std::lock_guard<Registry> lock(registry());
         Call **link = &registry().first;
         while (*link != this)
             link = &(*link)->next_;
@@ -745,7 +802,7 @@ class Call {
     Call *outer_, *next_ = nullptr;
     std::exception_ptr first_;
     int first_ticket_ = 0;
-    std::vector<Kept> others_; // of a threaded call: under the registry's mutex
+    std::vector<Kept> others_; // of a threaded call: under the registry's lock
 };
 
 /// The body of a callback: what it returns, or a status if it throws.

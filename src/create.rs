@@ -186,8 +186,8 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
 /// that is cut off becomes fill values. So reads return fill values there if the array grows again. (Data that another
 /// program left in a chunk beyond the end of a dimension, as zarr-python does when it makes an array smaller, are not
 /// looked for.) Consolidated metadata are removed: see nczchunk_array_create. Others that have the array open keep the
-/// old shape until they call nczchunk_array_refresh. If one of them has changed the shape, this call starts from that
-/// shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
+/// old shape until they call nczchunk_array_refresh, which this call includes. If one of them has changed the shape, it
+/// starts from that shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut off.
 ///
 /// netCDF-C opens a group of NCZarr only if all its arrays have one length for a dimension of the same name: resize
 /// them all.

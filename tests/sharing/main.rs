@@ -18,8 +18,9 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use nczchunk::key::Separator;
 use nczchunk::object::{Memory, Storage};
-use nczchunk::{Access, Array, Description, Dimension, ElementType, Hyperslab, Options, Plan};
+use nczchunk::{Access, Array, Description, Dimension, ElementType, Endian, Hyperslab, Options, Plan};
 
 mod model;
 #[cfg(unix)]
@@ -206,6 +207,25 @@ fn a_part_is_written_to_what_is_stored() {
                 assert_eq!(stored(), [1, 1, 2, 2, 3, 3]);
             }
         }
+    }
+}
+
+/// One with the same chunks and type that is stored otherwise: with other bytes, and under other names.
+#[test]
+fn a_shape_is_changed_of_the_array_that_is_stored() {
+    for (_temporary, storage) in storages("resize-replaced") {
+        let [old_fill, fill] = [11i32, 22].map(i32::to_ne_bytes);
+        let plain = Description::new(&[8], ElementType::Int).with_chunk_shape(&[4]);
+        Array::create_in(&storage, "x", &plain.clone().with_codecs(&[]).with_fill_value(&old_fill)).unwrap();
+        let mut a = Array::open_in(&storage, "x", Access::Write).unwrap();
+        let other = plain.with_endian(Endian::Big).with_separator(Separator::Dot).with_fill_value(&fill);
+        let b = Array::create_in(&storage, "x", &other.with_overwrite(true)).unwrap();
+        b.write(&Hyperslab::all(), &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+        a.resize(&[3]).unwrap();
+        a.resize(&[8]).unwrap();
+        assert_eq!(a.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 22, 22, 22, 22, 22]);
+        a.write(&Hyperslab::new(&[4], &[2]), &[5, 6]).unwrap();
+        assert_eq!(b.read::<i32>(&Hyperslab::all()).unwrap(), [1, 2, 3, 22, 5, 6, 22, 22]);
     }
 }
 

@@ -125,7 +125,7 @@ impl Case {
                 self.model.resize(shape);
                 let (array, view) = &mut self.handles[who];
                 array.resize(&shape).unwrap_or_else(|error| panic!("{error} {}", self.what));
-                view.shape = shape;
+                *view = self.model.view(view.has_cache);
             }
             35..=36 => self.set_attribute(who),
             37 if self.rng.u8(0..4) == 0 => self.overwrite(who),
