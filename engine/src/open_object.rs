@@ -156,7 +156,29 @@ impl OpenObject<'_> {
 pub struct OpenObjects<'f> {
     /// How many stay open: those that were opened last.
     most: usize,
-    list: Mutex<Vec<Shared<NamedObject<'f>>>>,
+    list: Mutex<Vec<Known<'f>>>,
+}
+
+/// What has been found by a name.
+enum Known<'f> {
+    Object(Shared<NamedObject<'f>>),
+    Absent(String),
+}
+
+impl<'f> Known<'f> {
+    fn name(&self) -> &str {
+        match self {
+            Known::Object(opened) => &opened.name,
+            Known::Absent(name) => name,
+        }
+    }
+
+    fn found(&self) -> Found<'f> {
+        match self {
+            Known::Object(opened) => Found::Object(opened.clone()),
+            Known::Absent(_) => Found::Absent,
+        }
+    }
 }
 
 /// An open object, and the name by which it was opened.
@@ -173,7 +195,7 @@ impl<'f> OpenObjects<'f> {
         OpenObjects { most, list: Mutex::default() }
     }
 
-    /// The object that was opened by this name, or one that is opened now.
+    /// The object that was opened by this name, or one that is opened now. One that was absent stays so.
     ///
     /// # Errors
     /// Those of opening; `OutOfMemory`.
@@ -183,33 +205,35 @@ impl<'f> OpenObjects<'f> {
         use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let find = |list: &[Shared<NamedObject<'f>>]| list.iter().find(|opened| opened.name == name).cloned();
-        if let Some(opened) = find(&self.list()) {
-            return Ok(Found::Object(opened));
+        let find = |list: &[Known<'f>]| list.iter().find(|known| known.name() == name).map(Known::found);
+        if let Some(found) = find(&self.list()) {
+            return Ok(found);
         }
-        let object = match open()? {
+        let new = match open()? {
             Opening::Nothing => return Ok(Found::Nothing),
-            Opening::Absent => return Ok(Found::Absent),
-            Opening::Object(object) => object,
+            Opening::Absent => Known::Absent(crate::alloc::text(name)?),
+            Opening::Object(object) => {
+                let version = NEXT.fetch_add(1, Relaxed).into();
+                Known::Object(Shared::new(NamedObject { name: crate::alloc::text(name)?, object, version })?)
+            }
         };
-        let version = NEXT.fetch_add(1, Relaxed).into();
-        let opened = Shared::new(NamedObject { name: crate::alloc::text(name)?, object, version })?;
+        let found = new.found();
         if self.most == 0 {
-            return Ok(Found::Object(opened));
+            return Ok(found);
         }
         let mut list = self.list();
-        // Another thread may have opened it meanwhile.
-        if let Some(opened) = find(&list) {
-            return Ok(Found::Object(opened));
+        // Another thread may have found it meanwhile.
+        if let Some(found) = find(&list) {
+            return Ok(found);
         }
         if list.len() >= self.most {
             list.remove(0);
         }
-        crate::alloc::push(&mut list, opened.clone())?;
-        Ok(Found::Object(opened))
+        crate::alloc::push(&mut list, new)?;
+        Ok(found)
     }
 
-    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Shared<NamedObject<'f>>>> {
+    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Known<'f>>> {
         self.list.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -322,4 +346,23 @@ pub fn read_at(file: &File, offset: u64, wanted: usize, buffer: &mut Buffer<'_>)
     // SAFETY: all of the buffer is initialised.
     unsafe { buffer.set_filled(filled) };
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads that divide an object agree whether it is there.
+    #[test]
+    fn what_was_found_by_a_name_stays_so() {
+        let open = |name: &str| Ok(if name == "b" { Opening::Nothing } else { Opening::Absent });
+        let now_there = || Ok(Opening::memory(Shared::new(b"now".to_vec())?, (3, None)));
+        for (most, is_kept) in [(2, true), (0, false)] {
+            let opened = OpenObjects::new(most);
+            assert!(matches!(opened.get("a", || open("a")), Ok(Found::Absent)));
+            assert_eq!(matches!(opened.get("a", now_there), Ok(Found::Absent)), is_kept);
+            assert!(matches!(opened.get("b", || open("b")), Ok(Found::Nothing)));
+            assert!(matches!(opened.get("b", now_there), Ok(Found::Object(_))));
+        }
+    }
 }

@@ -197,6 +197,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     fn wait_for_index(&mut self, asked: Box<Pending>) -> Result<()> {
         let index = &asked.location.object;
         let whole = usize::from(asked.is_whole);
+        self.waiting.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
         match self.opening.get_mut(index) {
             Some(needed) => (needed.chunks, needed.whole) = (needed.chunks + 1, needed.whole + whole),
             None => {
@@ -291,9 +292,17 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// Starts reads, as many as may be in flight.
     fn send(&mut self) {
-        // What is read at once is read while its object is open.
-        if self.reads.are_at_once() && !self.queue.is_empty() {
-            return self.send_chunks();
+        self.sort();
+        // What is read at once is read while its object is open; an index that others need of that object, too.
+        if let Some(object) = self.queue.front().map(|first| &first.location.object) {
+            if self.reads.are_at_once() {
+                let needed = if self.locate.is_one_object() { None } else { self.opening.get(object) };
+                let place = needed.and_then(|_| self.to_open.iter().position(|index| index == object));
+                match place.and_then(|place| self.to_open.remove(place)) {
+                    Some(index) => self.to_open.push_front(index),
+                    None => return self.send_chunks(),
+                }
+            }
         }
         while let Some(index) = self.to_open.front() {
             let step = self.locate.first_step(index).map(|step| (step, self.reach(index, &step)));
@@ -314,17 +323,24 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         if !self.has_room(0) {
             return;
         }
-        if !self.is_sorted {
-            let is_one = self.locate.is_one_object();
-            self.queue.make_contiguous().sort_unstable_by(|one, other| one.key(is_one).cmp(&other.key(is_one)));
-            self.is_sorted = true;
-        }
-        while let Some((count, range)) = self.next_run() {
+        loop {
+            // What is answered at once may have to be read again, elsewhere.
+            self.sort();
+            let Some((count, range)) = self.next_run() else { break };
             let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             if !self.has_room(len) {
                 break;
             }
             self.read(count, range, len);
+        }
+    }
+
+    /// Sorts the queue by objects, and by where chunks are in them.
+    fn sort(&mut self) {
+        if !self.is_sorted {
+            let is_one = self.locate.is_one_object();
+            self.queue.make_contiguous().sort_unstable_by(|one, other| one.key(is_one).cmp(&other.key(is_one)));
+            self.is_sorted = true;
         }
     }
 
@@ -437,6 +453,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
             (Some(counted), Read::Chunks(chunks)) => {
                 let is_known = chunks.parts.iter().all(|part| part.range.stored.is_some());
                 add(counted, (if is_known { chunks.len } else { 0 }, 0), false);
+                if is_known && self.unmade.try_reserve(1).is_err() {
+                    return self.arrive(Read::Chunks(chunks), Err(ErrorKind::OutOfMemory.into()));
+                }
                 if is_known {
                     return self.unmade.push_back(chunks);
                 }
