@@ -158,7 +158,9 @@ impl Booklet {
         // The block that was read, how many there were before it, and one that was met; 0 at the bucket's pointer.
         let [at, hops, met] = step.memory;
         if at == 0 {
-            return self.next(key, number(bytes), (0, 0));
+            // The file has all of them, or is shorter by now.
+            let pointer = if bytes.len() == POINTER { number(bytes) } else { return Err(ErrorKind::Changed.into()) };
+            return self.next(key, pointer, (0, 0));
         }
         if bytes.len() < self.before_key {
             return Err(corrupt("a block is not in the file"));
@@ -361,6 +363,10 @@ mod tests {
         assert_eq!(read_whole(&of(0), "key", 100), Ok(Some(b"value".to_vec())));
         assert_eq!(read_whole(&of(1), "key", 100).unwrap_err().kind(), ErrorKind::Changed);
         assert_eq!((of(0).is_concurrent(), of(1).is_concurrent()), (true, false));
+        // Nor is what is not there an absent key.
+        for given in [HEADER, HEADER + POINTER - 1] {
+            assert_eq!(read_whole(&of(bytes.len() - given), "key", 100).unwrap_err().kind(), ErrorKind::Changed);
+        }
     }
 
     #[test]

@@ -500,14 +500,15 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     fn step_arrives(&mut self, mut read: Box<IndexRead>, answer: Answer) {
         let state = answer.state();
+        if read.len < read.step.len && state.0 >= read.step.len as u64 {
+            // The length alone was asked for.
+            return self.start_step(read, true);
+        }
         if read.state.is_some_and(|before| before != state) {
             // The steps are of two objects.
             return self.begin_again(read);
         }
         read.state = Some(state);
-        if read.len < read.step.len && state.0 >= read.step.len as u64 {
-            return self.start_step(read, true);
-        }
         // SAFETY: so many bytes of the memory have been written.
         let bytes = unsafe { read.memory.filled(answer.nbytes) };
         match self.locate.learn(&read.index, &read.step, read.of_step(bytes), state.0) {

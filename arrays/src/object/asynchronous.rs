@@ -352,7 +352,10 @@ unsafe impl<S: AsyncStore> Flight for AsyncRequests<S> {
                 (Ok(Some(request)), Some(_)) => drop(unsafe { ObjectRequest::take_error(request) }),
                 // Whoever answers a request of this thread's wakes it afterwards, so that this returns.
                 (Ok(None), Some(_)) => thread::park(),
-                (Ok(None), None) => failed = self.store.wait().err(),
+                (Ok(None), None) => {
+                    let waited = catch_unwind(AssertUnwindSafe(|| self.store.wait()));
+                    failed = waited.unwrap_or_else(|_| Err(ErrorKind::Internal.into())).err();
+                }
                 (Err(error), _) => return Err(failed.unwrap_or(error)),
             }
         }
@@ -393,6 +396,7 @@ mod tests {
         Keep,
         Drop,
         Panic,
+        PanicInWait,
         Fail,
     }
 
@@ -415,11 +419,20 @@ mod tests {
                 Then::AnswerElsewhere => {
                     std::thread::scope(|scope| scope.spawn(|| answer(&self.memory, read)).join()).unwrap()
                 }
-                Then::Keep => self.kept.lock().unwrap().push(read),
+                Then::Keep | Then::PanicInWait => self.kept.lock().unwrap().push(read),
                 Then::Drop => drop(read),
                 Then::Panic => panic!("by intention"),
                 Then::Fail => read.answer(Err(ErrorKind::Refused.into())),
             }
+        }
+
+        fn wait(&self) -> Result<()> {
+            if let Then::PanicInWait = self.then {
+                self.kept.lock().unwrap().drain(..).for_each(|read| read.answer(Ok(None)));
+                panic!("by intention");
+            }
+            std::thread::park();
+            Ok(())
         }
 
         fn writes(&self) -> bool {
@@ -470,6 +483,7 @@ mod tests {
             (Then::Drop, "b: the storage did not answer the request"),
             (Then::Panic, "b: the storage did not answer the request"),
             (Then::Fail, "b: the server refuses access"),
+            (Then::PanicInWait, "internal error"),
         ] {
             let error = read_five(&storage(then), "b", ByteRange::At(0)).unwrap_err();
             assert!(error.to_string().ends_with(message), "{error}");

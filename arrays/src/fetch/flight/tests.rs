@@ -12,9 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::object::delayed::DelayedStorage;
-use crate::object::{ByteRange, Entry, Memory, ObjectStore, Storage, read_whole};
+use crate::object::{ByteRange, Entry, Memory, ObjectStore, Reference, References, Storage, Target, read_whole};
 use crate::open_object::{ObjectState, Opening, Versions};
 use crate::plan::Plan;
+use crate::shared::Shared;
 use crate::transfer::{Options, Transfer};
 
 const ELEMENTS: usize = 320;
@@ -640,6 +641,29 @@ fn parts_of_chunks_are_read() {
             assert_eq!(error.kind(), ErrorKind::StoredLength { found, expected });
         }
     }
+}
+
+/// The length of a part is known without a request, and the version of the object that it is in is not.
+#[test]
+fn a_long_index_is_read_of_a_part_of_an_object() {
+    let chunks = LONG_STEP / 16 + 1;
+    let text = r#"{"zarr_format":3,"node_type":"array","shape":[9],"data_type":"uint8","fill_value":3,"chunk_grid":
+        {"name":"regular","configuration":{"chunk_shape":[CHUNKS]}},"chunk_key_encoding":"default","codecs":[{
+        "name":"sharding_indexed","configuration":{"chunk_shape":[1],"codecs":["bytes"],"index_codecs":[
+        {"name":"bytes","configuration":{"endian":"little"}}]}}]}"#;
+    let shard = [&[7][..], &[0; 8], &1u64.to_le_bytes(), &vec![0xff; 16 * (chunks - 1)]].concat();
+    let later = DelayedStorage::new();
+    later.put("tar", &[b"..", &shard[..], b"."].concat());
+    let store = Shared::new(Box::new(Arc::new(later)) as Box<dyn ObjectStore>).unwrap();
+    let target = Shared::new(Target { store: store.clone(), name: "tar".to_owned() }).unwrap();
+    let text = text.replace("CHUNKS", &chunks.to_string()).into_bytes();
+    let objects = [
+        ("zarr.json".to_owned(), Reference::Bytes(Shared::new(text).unwrap())),
+        ("c/0".to_owned(), Reference::Target(target, Some((2, shard.len() as u64)))),
+    ];
+    let storage = Storage::new(References::new(objects.into(), None, vec![store])).unwrap();
+    let array = Array::open_in(&storage, "", Access::Read).unwrap();
+    assert_eq!(array.read::<u8>(&Hyperslab::new(&[0], &[2])).unwrap(), [7, 3]);
 }
 
 #[test]

@@ -169,7 +169,6 @@ impl Directory {
 
     /// A new file under a temporary name for an object.
     fn create_temporary(&self, name: &str) -> Result<(File, Temporary<'_>)> {
-        let mut has_made = false;
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..temp_name::ATTEMPTS {
             let temporary = named(&temp_name::name(name)?)?;
@@ -178,11 +177,11 @@ impl Directory {
                     return Ok((file, Temporary { root: &self.root, name: temporary, is_renamed: false }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !has_made => {
-                    self.make_directories(parent(name))?;
-                    has_made = true;
-                    last = error;
-                }
+                // Another may remove an empty directory meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => match self.make_directories(parent(name)) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                    _ => last = error,
+                },
                 Err(error) => return Err(error.into()),
             }
         }
@@ -242,7 +241,7 @@ impl ObjectStore for Directory {
     }
 
     fn lasting_version(&self, name: &str) -> Option<u128> {
-        self.root.open_file(name).ok().flatten().and_then(|(file, _)| version_of(&file))
+        self.opened(name).ok().flatten().and_then(|(file, _)| version_of(&file))
     }
 
     fn versions(&self) -> Versions {

@@ -119,6 +119,28 @@ fn files_that_are_being_written_are_not_listed_and_not_left_behind() {
     assert_eq!(list(&directory, ""), ["d/"]);
 }
 
+/// Whoever writes makes the directories again that another has removed, for they were empty.
+#[test]
+fn empty_directories_may_be_removed_while_objects_are_written_below() {
+    let temporary = Temporary::new("empty-directories");
+    let directory = Directory::create(&temporary.0).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                ["a/b", "a"].iter().for_each(|name| directory.remove_empty(name).unwrap());
+            }
+        });
+        let written = (0..500).try_for_each(|_| {
+            directory.write("a/b/x", b"1")?;
+            directory.remove("a/b/x")
+        });
+        is_over.store(true, Relaxed);
+        written.unwrap();
+    });
+    assert_eq!(directory.lasting_version("../x"), None);
+}
+
 #[test]
 fn a_reader_finds_the_old_bytes_or_the_new_ones() {
     let temporary = Temporary::new("atomic");
