@@ -228,7 +228,9 @@ void errors_tell_where()
         CHECK_STR(error.what(), "chunk (1, 0): the stored chunk has 20 bytes, expected 24");
         CHECK(error.chunk() == (std::vector<std::ptrdiff_t>{1, 0}));
         CHECK_EQ(error.chunks_done(), 2);
-        const nczchunk::Error copy = error;
+        nczchunk::Error copy = error;
+        const nczchunk::Error moved = std::move(copy);
+        CHECK(moved.message() == error.message() && copy.message() == error.message()); // NOLINT
         CHECK_STR(copy.what(), error.what());
     }
 

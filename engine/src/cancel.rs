@@ -13,8 +13,8 @@ pub use system::CancelGuard;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
     use std::ffi::{c_char, c_int};
-    use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicU8, Ordering};
+    use std::ptr;
+    use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
     const PTHREAD_CANCEL_DISABLE: c_int = 1;
 
@@ -62,16 +62,26 @@ mod system {
     /// newer).
     #[inline]
     fn has_one_thread() -> bool {
-        static FLAG: OnceLock<Option<&'static AtomicU8>> = OnceLock::new();
-        FLAG.get_or_init(flag).is_some_and(|flag| flag.load(Ordering::Relaxed) != 0)
+        // Nobody waits for the thread that looks first, least of all a child that is forked meanwhile.
+        static FLAG: AtomicPtr<AtomicU8> = AtomicPtr::new(ptr::null_mut());
+        let mut flag = FLAG.load(Ordering::Relaxed);
+        if flag.is_null() {
+            flag = find_flag();
+            FLAG.store(flag, Ordering::Relaxed);
+        }
+        // SAFETY: it points to a variable that lives as long as the process, and that only atomic reads use here.
+        unsafe { &*flag }.load(Ordering::Relaxed) != 0
     }
 
     #[cold]
-    fn flag() -> Option<&'static AtomicU8> {
+    fn find_flag() -> *mut AtomicU8 {
+        /// What stands for a flag that is not there.
+        static NONE: AtomicU8 = AtomicU8::new(0);
         let name: *const c_char = c"__libc_single_threaded".as_ptr();
         // SAFETY: the name is a text with a NUL at its end. The variable, if there is one, is a char that lives as long
         // as the process, and that glibc changes while other threads may read it.
-        unsafe { libc::dlsym(libc::RTLD_DEFAULT, name).cast::<AtomicU8>().as_ref() }
+        let flag = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name) };
+        if flag.is_null() { (&raw const NONE).cast_mut() } else { flag.cast() }
     }
 }
 

@@ -219,8 +219,11 @@ fn check_pattern(dimlens: &[usize], pattern: &Pattern<'_>) -> Result<()> {
 
 /// The mean cost of a read in seconds, by the weights of the patterns.
 fn mean(dimlens: &[usize], typesize: usize, chunklens: &[usize], patterns: &[Pattern<'_>], costs: &Costs) -> f64 {
-    let weights: f64 = patterns.iter().map(|pattern| pattern.weight).sum();
-    let seconds = |pattern: &Pattern<'_>| of(dimlens, typesize, chunklens, pattern, costs).seconds * pattern.weight;
+    // Compared with the largest, so that their sum is a number.
+    let largest = patterns.iter().fold(0.0, |largest: f64, pattern| largest.max(pattern.weight));
+    let weights: f64 = patterns.iter().map(|pattern| pattern.weight / largest).sum();
+    let seconds =
+        |pattern: &Pattern<'_>| of(dimlens, typesize, chunklens, pattern, costs).seconds * (pattern.weight / largest);
     patterns.iter().map(seconds).sum::<f64>() / weights
 }
 
@@ -234,8 +237,8 @@ fn mean(dimlens: &[usize], typesize: usize, chunklens: &[usize], patterns: &[Pat
 /// Returns the mean cost of a read in seconds.
 ///
 /// # Errors
-/// `Rank`; `Argument` for an element of 0 bytes, no pattern, or a pattern that is none; `DimensionLength` for a length
-/// of 0; `OutOfMemory`.
+/// `Rank`; `Argument` for an element of 0 bytes, no pattern, a pattern that is none, or fewest bytes of a chunk that are
+/// more than the most; `DimensionLength` for a length of 0; `OutOfMemory`.
 ///
 /// ```
 /// use nczchunk_engine::chunkshape::{Costs, Pattern, advise};
@@ -296,6 +299,9 @@ pub fn survey(
         return Err(ErrorKind::Argument("advice needs a pattern").into());
     }
     patterns.iter().try_for_each(|pattern| check_pattern(dimlens, pattern))?;
+    if costs.chunk_bytes.0 > costs.chunk_bytes.1 {
+        return Err(ErrorKind::Argument("the fewest bytes of a chunk are more than the most").into());
+    }
     let rank = dimlens.len();
     let (least, most) = bounds(dimlens, typesize, costs);
     let mut consider = |shape: &[usize]| -> Result<()> {
@@ -514,6 +520,10 @@ mod tests {
         for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(refused(&[4, 4], 4, &[Pattern { weight, ..one }]), ErrorKind::Argument(_)));
         }
+        let of = |weight| advise(&[4, 4], 4, &[Pattern { weight, ..one }; 2], &costs, &mut [0, 0]).unwrap();
+        assert_eq!((of(1e308), of(5e-324)), (of(1.0), of(1.0)));
+        let none = Costs { chunk_bytes: (100, 10), ..costs };
+        assert!(advise(&[4, 4], 4, &[one], &none, &mut [0, 0]).is_err());
         assert!(matches!(refused(&[4, 0], 4, &[one]), ErrorKind::DimensionLength(0)));
         assert_eq!(chunklens, [7, 7]);
         // Very many dimensions.
