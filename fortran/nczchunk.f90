@@ -10,16 +10,17 @@
 !>
 !> Dimensions are in Fortran's order, the fastest first: an array that C calls (time, lat, lon) is data(lon, lat, time)
 !> here, in the same memory. Indices count from 1. Elements are read straight to their places, without a copy, also if
-!> data is a section such as data(1:9:2, :).
+!> data is a section such as data(1:9:2, :). start, count and stride may each be int32 or int64, which is checked when
+!> the program runs: they are type(*), so that C finds their type in the descriptor, as that of data.
 !>
 !> Procedures that can fail have the optional arguments stat and errmsg, as ALLOCATE has: stat is 0 or a status
 !> (nczchunk_einval and so on); errmsg, a character variable, is set to what failed, and left alone otherwise. Without
 !> stat an error stops the program, and the message is printed. Objects are not copied by assignment; one object serves
 !> one thread at a time.
 module nczchunk
-    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_null_char, c_null_ptr, &
-        c_ptr, c_ptrdiff_t, c_size_t, c_double
-    use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64
+    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_loc, c_null_char, c_null_ptr, &
+        c_ptr, c_size_t, c_double
+    use, intrinsic :: iso_fortran_env, only: error_unit, int64
     implicit none
     private
     public :: nczchunk_array, nczchunk_plan, nczchunk_version, nczchunk_strerror
@@ -31,6 +32,9 @@ module nczchunk
         nczchunk_enotfound = -90
 
     integer(c_int), parameter :: for_reading = 0, for_writing = 1
+
+    !> The room for a message of this module's own C, which has the same number.
+    integer, parameter :: message_length = 256
 
     !> An open array. Close it with close.
     type :: nczchunk_array
@@ -56,18 +60,14 @@ module nczchunk
         procedure :: format => array_format
         !> dimension_name(d): the name of a dimension, counted from 1; empty if it has none.
         procedure :: dimension_name => array_dimension_name
-        procedure, private :: read_default => array_read_default
-        procedure, private :: read_long => array_read_long
         !> read(data, start, count, stride, stat, errmsg): reads a hyperslab into an array of any rank, whose type has
         !> to be that of the elements: real(real32) for float32; integers without a sign have the bits of those with
         !> one. start, count and stride have an integer (int32 or int64) for each dimension. By default start is 1,
         !> count the shape of data, and stride, which is at least 1, is 1. With count, dimensions of one element need
         !> not be in data.
-        generic :: read => read_default, read_long
-        procedure, private :: write_default => array_write_default
-        procedure, private :: write_long => array_write_long
+        procedure :: read => array_read
         !> write(data, start, count, stride, stat, errmsg): writes a hyperslab, with the arguments of read.
-        generic :: write => write_default, write_long
+        procedure :: write => array_write
         !> read_strings(strings, start, count, stride, stat, errmsg): reads strings of any length, in Fortran's order of
         !> elements, each filled up with blanks to the length of the longest. By default all of the array is read.
         procedure :: read_strings => array_read_strings
@@ -197,14 +197,14 @@ module nczchunk
             type(c_attribute) :: attribute
             integer(c_int) :: c_array_attribute
         end function
-        function c_read_strings(array, start, count, stride, block, nbytes, context) &
-            bind(c, name='nczchunk_array_read_strings')
-            import :: c_ptr, c_int, c_size_t, c_ptrdiff_t
+        function c_read_strings(array, start, count, stride, block, nbytes, num_strings, message, context) &
+            bind(c, name='nczchunk_fortran_read_strings')
+            import :: c_ptr, c_int, c_size_t, c_char
             type(c_ptr), value :: array, context
-            integer(c_size_t), intent(in) :: start(*), count(*)
-            integer(c_ptrdiff_t), intent(in) :: stride(*)
+            type(*), intent(in), optional :: start(:), count(:), stride(:)
             type(c_ptr) :: block
-            integer(c_size_t) :: nbytes
+            integer(c_size_t) :: nbytes, num_strings
+            character(kind=c_char) :: message(*)
             integer(c_int) :: c_read_strings
         end function
         subroutine c_free(memory) bind(c, name='free')
@@ -213,20 +213,21 @@ module nczchunk
         end subroutine
         function c_transfer(array, access, data, start, count, stride, message, context) &
             bind(c, name='nczchunk_fortran_transfer')
-            import :: c_ptr, c_int, c_ptrdiff_t
+            import :: c_ptr, c_int, c_char
             type(c_ptr), value :: array, context
             integer(c_int), value :: access
             type(*), dimension(..) :: data
-            integer(c_ptrdiff_t), intent(in), optional :: start(*), count(*), stride(*)
-            type(c_ptr) :: message
+            type(*), intent(in), optional :: start(:), count(:), stride(:)
+            character(kind=c_char) :: message(*)
             integer(c_int) :: c_transfer
         end function
         function c_plan(array, data, start, count, stride, plan, message, context) bind(c, name='nczchunk_fortran_plan')
-            import :: c_ptr, c_int, c_ptrdiff_t
+            import :: c_ptr, c_int, c_char
             type(c_ptr), value :: array, context
             type(*), dimension(..) :: data
-            integer(c_ptrdiff_t), intent(in), optional :: start(*), count(*), stride(*)
-            type(c_ptr) :: plan, message
+            type(*), intent(in), optional :: start(:), count(:), stride(:)
+            type(c_ptr) :: plan
+            character(kind=c_char) :: message(*)
             integer(c_int) :: c_plan
         end function
         function c_numbers(type, num_values, values, numbers) bind(c, name='nczchunk_fortran_numbers')
@@ -247,11 +248,11 @@ module nczchunk
             integer(c_int) :: c_plan_totals
         end function
         function c_plan_read(plan, data, part, num_parts, message, context) bind(c, name='nczchunk_fortran_plan_read')
-            import :: c_ptr, c_int
+            import :: c_ptr, c_int, c_char
             type(c_ptr), value :: plan, context
             type(*), dimension(..) :: data
             integer(c_int), value :: part, num_parts
-            type(c_ptr) :: message
+            character(kind=c_char) :: message(*)
             integer(c_int) :: c_plan_read
         end function
     end interface
@@ -291,7 +292,7 @@ contains
         status = c_context_new(self%context)
         if (status == 0) &
             status = c_array_open(trim(path)//c_null_char, below//c_null_char, mode, self%array, self%context)
-        call report(status, c_null_ptr, self%context, stat, errmsg)
+        call report(status, self%context, stat, errmsg)
         if (status /= 0) call self%close()
     end subroutine array_open
 
@@ -311,8 +312,7 @@ contains
         character(*), intent(inout), optional :: errmsg
 
         ! A number below 0 would be a large one without a sign. 0 is refused.
-        call report(c_context_set_threads(self%context, int(max(n, 0), c_size_t)), c_null_ptr, self%context, stat, &
-            errmsg)
+        call report(c_context_set_threads(self%context, int(max(n, 0), c_size_t)), self%context, stat, errmsg)
     end subroutine array_set_threads
 
     pure function array_rank(self) result(rank)
@@ -364,111 +364,57 @@ contains
         name = text_of(c_array_dimname(self%array, int(self%rank() - d, c_size_t)))
     end function array_dimension_name
 
-    subroutine array_read_default(self, data, start, count, stride, stat, errmsg)
+    subroutine array_read(self, data, start, count, stride, stat, errmsg)
         class(nczchunk_array), intent(in) :: self
         type(*), dimension(..), intent(inout) :: data
-        integer(int32), intent(in), optional :: start(:), count(:), stride(:)
+        type(*), intent(in), optional :: start(:), count(:), stride(:)
         integer, intent(out), optional :: stat
         character(*), intent(inout), optional :: errmsg
-        integer(c_ptrdiff_t), allocatable :: s(:), c(:), t(:)
+        character(kind=c_char) :: message(message_length)
 
-        ! What is not allocated is not present.
-        call widen(start, s)
-        call widen(count, c)
-        call widen(stride, t)
-        call transfer_slab(self, for_reading, data, s, c, t, stat, errmsg)
-    end subroutine array_read_default
+        call report(c_transfer(self%array, for_reading, data, start, count, stride, message, self%context), &
+            self%context, stat, errmsg, message)
+    end subroutine array_read
 
-    subroutine array_read_long(self, data, start, count, stride, stat, errmsg)
-        class(nczchunk_array), intent(in) :: self
-        type(*), dimension(..), intent(inout) :: data
-        integer(int64), intent(in) :: start(:)
-        integer(int64), intent(in), optional :: count(:), stride(:)
-        integer, intent(out), optional :: stat
-        character(*), intent(inout), optional :: errmsg
-
-        call transfer_slab(self, for_reading, data, start, count, stride, stat, errmsg)
-    end subroutine array_read_long
-
-    subroutine array_write_default(self, data, start, count, stride, stat, errmsg)
+    subroutine array_write(self, data, start, count, stride, stat, errmsg)
         class(nczchunk_array), intent(in) :: self
         type(*), dimension(..), intent(in) :: data
-        integer(int32), intent(in), optional :: start(:), count(:), stride(:)
+        type(*), intent(in), optional :: start(:), count(:), stride(:)
         integer, intent(out), optional :: stat
         character(*), intent(inout), optional :: errmsg
-        integer(c_ptrdiff_t), allocatable :: s(:), c(:), t(:)
+        character(kind=c_char) :: message(message_length)
 
-        call widen(start, s)
-        call widen(count, c)
-        call widen(stride, t)
-        call transfer_slab(self, for_writing, data, s, c, t, stat, errmsg)
-    end subroutine array_write_default
-
-    subroutine array_write_long(self, data, start, count, stride, stat, errmsg)
-        class(nczchunk_array), intent(in) :: self
-        type(*), dimension(..), intent(in) :: data
-        integer(int64), intent(in) :: start(:)
-        integer(int64), intent(in), optional :: count(:), stride(:)
-        integer, intent(out), optional :: stat
-        character(*), intent(inout), optional :: errmsg
-
-        call transfer_slab(self, for_writing, data, start, count, stride, stat, errmsg)
-    end subroutine array_write_long
-
-    subroutine transfer_slab(self, access, data, start, count, stride, stat, errmsg)
-        class(nczchunk_array), intent(in) :: self
-        integer(c_int), intent(in) :: access
-        type(*), dimension(..), intent(in) :: data
-        integer(c_ptrdiff_t), intent(in), optional :: start(:), count(:), stride(:)
-        integer, intent(out), optional :: stat
-        character(*), intent(inout), optional :: errmsg
-        type(c_ptr) :: message
-
-        if (.not. has_rank(self, start, count, stride, stat, errmsg)) return
-        call report(c_transfer(self%array, access, data, start, count, stride, message, self%context), message, &
-            self%context, stat, errmsg)
-    end subroutine transfer_slab
+        call report(c_transfer(self%array, for_writing, data, start, count, stride, message, self%context), &
+            self%context, stat, errmsg, message)
+    end subroutine array_write
 
     subroutine array_read_strings(self, strings, start, count, stride, stat, errmsg)
         class(nczchunk_array), intent(in) :: self
         character(:), allocatable, intent(out) :: strings(:)
-        integer(int32), intent(in), optional :: start(:), count(:), stride(:)
+        type(*), intent(in), optional :: start(:), count(:), stride(:)
         integer, intent(out), optional :: stat
         character(*), intent(inout), optional :: errmsg
-        integer(c_ptrdiff_t), allocatable :: s(:), c(:), t(:)
-        integer(c_ptrdiff_t) :: first(self%rank()), counts(self%rank()), steps(self%rank())
+        character(kind=c_char) :: message(message_length)
         type(c_ptr) :: block
-        integer(c_size_t) :: nbytes
+        integer(c_size_t) :: nbytes, num_strings
         integer(c_int) :: status
 
-        call widen(start, s)
-        call widen(count, c)
-        call widen(stride, t)
-        if (.not. has_rank(self, s, c, t, stat, errmsg)) return
-        first = 1
-        steps = 1
-        if (present(start)) first = s
-        if (present(stride)) steps = t
-        counts = self%shape()
-        if (present(count)) counts = c
         block = c_null_ptr
         nbytes = 0
-        status = c_read_strings(self%array, first(self%rank():1:-1) - 1, counts(self%rank():1:-1), &
-            steps(self%rank():1:-1), block, nbytes, self%context)
-        if (status == 0) call divide(block, nbytes, int(product(counts)), strings)
+        status = c_read_strings(self%array, start, count, stride, block, nbytes, num_strings, message, self%context)
+        if (status == 0) call divide(block, nbytes, num_strings, strings)
         if (status == 0) call c_free(block)
-        call report(status, c_null_ptr, self%context, stat, errmsg)
+        call report(status, self%context, stat, errmsg, message)
     end subroutine array_read_strings
 
     !> Strings that follow each other, each with a NUL behind it, as strings of one length.
     subroutine divide(block, nbytes, n, strings)
         type(c_ptr), intent(in) :: block
-        integer(c_size_t), intent(in) :: nbytes
-        integer, intent(in) :: n
+        integer(c_size_t), intent(in) :: nbytes, n
         character(:), allocatable, intent(out) :: strings(:)
         character(kind=c_char), pointer :: bytes(:)
-        integer(c_size_t) :: at, begin
-        integer :: longest, i, pass
+        integer(c_size_t) :: at, begin, i
+        integer :: longest, pass
 
         bytes => null()
         if (n > 0) call c_f_pointer(block, bytes, [nbytes])
@@ -516,7 +462,7 @@ contains
             allocate (character(attribute%num_values) :: value)
             call copy(bytes, value)
         end if
-        call report(status, c_null_ptr, self%context, stat, errmsg)
+        call report(status, self%context, stat, errmsg)
     end subroutine array_attribute_text
 
     subroutine array_attribute_numbers(self, name, value, stat, errmsg)
@@ -533,7 +479,7 @@ contains
             allocate (value(attribute%num_values))
             status = c_numbers(attribute%type, attribute%num_values, attribute%values, value)
         end if
-        call report(status, c_null_ptr, self%context, stat, errmsg)
+        call report(status, self%context, stat, errmsg)
     end subroutine array_attribute_numbers
 
     function find_attribute(self, name, attribute) result(status)
@@ -550,19 +496,14 @@ contains
         class(nczchunk_plan), intent(inout) :: self
         class(nczchunk_array), intent(in) :: array
         type(*), dimension(..), intent(in) :: data
-        integer(int32), intent(in), optional :: start(:), count(:), stride(:)
+        type(*), intent(in), optional :: start(:), count(:), stride(:)
         integer, intent(out), optional :: stat
         character(*), intent(inout), optional :: errmsg
-        integer(c_ptrdiff_t), allocatable :: s(:), c(:), t(:)
-        type(c_ptr) :: message
+        character(kind=c_char) :: message(message_length)
 
         call self%free()
-        call widen(start, s)
-        call widen(count, c)
-        call widen(stride, t)
-        if (.not. has_rank(array, s, c, t, stat, errmsg)) return
-        call report(c_plan(array%array, data, s, c, t, self%plan, message, array%context), message, array%context, &
-            stat, errmsg)
+        call report(c_plan(array%array, data, start, count, stride, self%plan, message, array%context), &
+            array%context, stat, errmsg, message)
     end subroutine plan_make
 
     subroutine plan_free(self)
@@ -612,7 +553,8 @@ contains
         integer, intent(in), optional :: part, num_parts
         integer, intent(out), optional :: stat
         character(*), intent(inout), optional :: errmsg
-        type(c_ptr) :: message, context
+        character(kind=c_char) :: message(message_length)
+        type(c_ptr) :: context
         integer(c_int) :: status, i, n
 
         i = 1
@@ -620,69 +562,36 @@ contains
         if (present(part)) i = part
         if (present(num_parts)) n = num_parts
         ! A context of its own: other threads may execute other parts.
-        message = c_null_ptr
+        message = c_null_char
         status = c_context_new(context)
         if (status == 0) status = c_plan_read(self%plan, data, i, n, message, context)
-        call report(status, message, context, stat, errmsg)
+        call report(status, context, stat, errmsg, message)
         call c_context_free(context)
     end subroutine plan_read
 
-    !> A list as one of the integers that C wants; nothing is allocated for what is not present.
-    subroutine widen(given, wide)
-        integer(int32), intent(in), optional :: given(:)
-        integer(c_ptrdiff_t), allocatable, intent(out) :: wide(:)
-
-        if (present(given)) wide = int(given, c_ptrdiff_t)
-    end subroutine widen
-
-    !> Whether each list that is present has an integer for each dimension; if not, it is reported.
-    function has_rank(self, start, count, stride, stat, errmsg) result(has)
-        class(nczchunk_array), intent(in) :: self
-        integer(c_ptrdiff_t), intent(in), optional :: start(:), count(:), stride(:)
-        integer, intent(out), optional :: stat
-        character(*), intent(inout), optional :: errmsg
-        logical :: has
-
-        has = .true.
-        if (present(start)) has = has .and. size(start) == self%rank()
-        if (present(count)) has = has .and. size(count) == self%rank()
-        if (present(stride)) has = has .and. size(stride) == self%rank()
-        if (.not. has) call finish(nczchunk_einval, 'start, count and stride need an integer for each dimension', stat, &
-            errmsg)
-    end function has_rank
-
-    !> Says how a call of C has ended, with the message of this module's own C, or with that in the context.
-    subroutine report(status, message, context, stat, errmsg)
+    !> Tells who asks how a call of C has ended, with the message of this module's own C, or with that in the context.
+    !> Otherwise an error stops the program.
+    subroutine report(status, context, stat, errmsg, message)
         integer(c_int), intent(in) :: status
-        type(c_ptr), intent(in) :: message, context
+        type(c_ptr), intent(in) :: context
         integer, intent(out), optional :: stat
         character(*), intent(inout), optional :: errmsg
+        character(kind=c_char), intent(in), target, optional :: message(message_length)
+        type(c_ptr) :: own
         character(:), allocatable :: said
-
-        said = ''
-        if (status /= 0 .and. c_associated(message)) then
-            said = text_of(message)
-        else if (status /= 0 .and. c_associated(context)) then
-            said = text_of(c_context_message(context))
-        end if
-        if (len(said) == 0) said = nczchunk_strerror(int(status))
-        call finish(int(status), said, stat, errmsg)
-    end subroutine report
-
-    !> Tells who asks how a call has ended; otherwise an error stops the program.
-    subroutine finish(status, said, stat, errmsg)
-        integer, intent(in) :: status
-        character(*), intent(in) :: said
-        integer, intent(out), optional :: stat
-        character(*), intent(inout), optional :: errmsg
 
         if (present(stat)) stat = status
         if (status == 0) return
+        own = c_null_ptr
+        if (present(message)) own = c_loc(message)
+        said = text_of(own)
+        if (len(said) == 0) said = text_of(c_context_message(context))
+        if (len(said) == 0) said = nczchunk_strerror(int(status))
         if (present(errmsg)) errmsg = said
         if (present(stat)) return
         write (error_unit, '(a)') 'nczchunk: '//said
         error stop 1
-    end subroutine finish
+    end subroutine report
 
     !> A string of C.
     function text_of(pointer) result(text)

@@ -1,9 +1,12 @@
-/* Makes the arrays that the test of the module writes: one of each type that it takes, below a directory. */
+/*
+ * Makes the arrays that the test of the module writes: one of each type that it takes, below a directory. fastest is
+ * the length of the fastest dimension, which is 3 for strings.
+ */
 #include <nczchunk_array.h>
 
-int make_array(const char *path, const char *name, const char *type_name)
+int make_array(const char *path, const char *name, const char *type_name, size_t fastest)
 {
-    const size_t shape[2] = {4, 3}, chunks[2] = {3, 2};
+    const size_t shape[2] = {4, fastest}, chunks[2] = {3, 2};
     nczchunk_description description = NCZCHUNK_DESCRIPTION_INIT;
     nczchunk_array *array = NULL;
     int status;

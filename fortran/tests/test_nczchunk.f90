@@ -2,7 +2,7 @@
 ! the directory of the tree's data and a new directory to write to.
 program test_nczchunk
     use nczchunk
-    use, intrinsic :: iso_c_binding, only: c_bool, c_char, c_int, c_null_char
+    use, intrinsic :: iso_c_binding, only: c_bool, c_char, c_int, c_null_char, c_size_t
     use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
     implicit none
     character(512) :: data_directory, made
@@ -10,9 +10,10 @@ program test_nczchunk
     integer :: unit
 
     interface
-        function make_array(path, name, type_name) bind(c)
-            import :: c_char, c_int
+        function make_array(path, name, type_name, fastest) bind(c)
+            import :: c_char, c_int, c_size_t
             character(kind=c_char), intent(in) :: path(*), name(*), type_name(*)
+            integer(c_size_t), value :: fastest
             integer(c_int) :: make_array
         end function make_array
     end interface
@@ -25,7 +26,10 @@ program test_nczchunk
     close (unit)
     call it_tells_what_it_is()
     call reads_go_to_their_places()
+    call integers_are_of_either_kind()
+    call indices_may_be_large()
     call types_and_shapes_are_checked()
+    call messages_count_as_fortran_does()
     call plans_are_executed_in_parts()
     call attributes_are_read()
     call every_type_is_written_and_read()
@@ -105,6 +109,68 @@ contains
         call sst%close()
     end subroutine reads_go_to_their_places
 
+    subroutine integers_are_of_either_kind()
+        type(nczchunk_array) :: sst
+        type(nczchunk_plan) :: plan
+        real(real32) :: series(12), some(3, 2, 1), part(9, 3, 3)
+        integer(int32) :: short(6) = [1, -1, 1, -1, 12, -1]
+        integer, allocatable :: none(:)
+        integer :: stat
+        character(300) :: errmsg
+
+        call sst%open(trim(data_directory)//'/coads_sst.zarr')
+        call sst%read(series, count=[1_int64, 1_int64, 12_int64])
+        call check(all(series == raw(1, 1, :)), 'a count of int64 without a start')
+        call sst%read(part, stride=[20_int64, 30_int64, 4_int64])
+        call check(all(part == raw(::20, ::30, ::4)), 'a stride of int64 alone')
+        call sst%read(some, start=[50_int64, 40_int64, 5_int64], count=[3, 2, 1], stride=[2_int64, 3_int64, 1_int64])
+        call check(all(some == raw(50:54:2, 40:43:3, 5:5)), 'lists of different kinds')
+        call sst%read(some, start=[50, 40, 5], stride=[2_int64, 3_int64, 1_int64])
+        call check(all(some == raw(50:54:2, 40:43:3, 5:5)), 'lists of different kinds, the other way round')
+        call sst%read(series, count=short(1:5:2))
+        call check(all(series == raw(1, 1, :)), 'a list that is a section')
+        call sst%read(series, start=none, count=int(short(1:5:2), int64))
+        call check(all(series == raw(1, 1, :)), 'a list that is not allocated is not given')
+        call sst%read(some, start=[50_int64, 40_int64], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_einval .and. index(errmsg, 'each dimension') > 0, 'too few integers of int64')
+        call sst%read(some, start=[50., 40., 5.], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_einval .and. index(errmsg, 'int32 or int64') > 0, 'a list of real numbers')
+        call sst%read(some, start=[50_int16, 40_int16, 5_int16], stat=stat)
+        call check(stat == nczchunk_einval, 'a list of short integers')
+
+        call plan%make(sst, some, [50_int64, 40_int64, 5_int64], [3, 2, 1], [2_int64, 3_int64, 1_int64])
+        some = 0
+        call plan%read(some)
+        call check(all(some == raw(50:54:2, 40:43:3, 5:5)), 'a plan')
+        call plan%make(sst, series, count=[1_int64, 1_int64, 12_int64])
+        call plan%read(series)
+        call check(all(series == raw(1, 1, :)), 'a plan without a start')
+        call plan%free()
+        call sst%close()
+    end subroutine integers_are_of_either_kind
+
+    subroutine indices_may_be_large()
+        integer(int64), parameter :: length = 3000000000_int64, first = length - 4
+        type(nczchunk_array) :: array
+        type(nczchunk_plan) :: plan
+        integer(int32) :: numbers(5), numbers_read(5)
+
+        call check(make_array(trim(made)//'/all.zarr'//c_null_char, 'long'//c_null_char, 'int32'//c_null_char, &
+            int(length, c_size_t)) == 0, 'a long array is made')
+        call array%open(trim(made)//'/all.zarr', 'long', writable=.true.)
+        call check(all(array%shape() == [length, 4_int64]), 'it is long')
+        numbers = [1, 2, 3, 4, 5]
+        call array%write(numbers, start=[first, 4_int64], count=[5, 1])
+        call array%read(numbers_read, start=[first, 4_int64], count=[5, 1])
+        call check(all(numbers_read == numbers), 'elements beyond 2^31')
+        call plan%make(array, numbers_read(1:2), [2_int64, 4_int64], [2, 1], stride=[first - 1, 1_int64])
+        call check(plan%num_chunks() == 2, 'a plan beyond 2^31')
+        call plan%read(numbers_read(1:2))
+        call check(all(numbers_read(1:2) == [0, 2]), 'the plan is executed')
+        call plan%free()
+        call array%close()
+    end subroutine indices_may_be_large
+
     subroutine types_and_shapes_are_checked()
         type(nczchunk_array) :: sst
         integer :: stat
@@ -142,6 +208,36 @@ contains
         call check(stat == nczchunk_eperm, 'a write to what is open to be read')
         call sst%close()
     end subroutine types_and_shapes_are_checked
+
+    subroutine messages_count_as_fortran_does()
+        type(nczchunk_array) :: array
+        type(nczchunk_plan) :: plan
+        real(real32) :: six(3, 2)
+        integer(int32) :: numbers(3)
+        character(*), parameter :: beyond = ' reach beyond the dimension, whose length is '
+        character(300) :: errmsg
+        integer :: stat
+
+        call array%open(trim(data_directory)//'/coads_sst.zarr')
+        call array%read(six, start=[179, 1, 7], count=[3, 2, 1], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_eedge .and. &
+            errmsg == 'dimension 1: start 179, count 3, stride 1'//beyond//'180', 'a read: '//trim(errmsg))
+        call array%read(six, start=[1, 1, 13], count=[3, 2, 1], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_einvalcoords .and. &
+            errmsg == 'dimension 3: start 13, count 1, stride 1'//beyond//'12', 'a start: '//trim(errmsg))
+        ! What the library said last is not what the module says itself.
+        call array%read(six, start=[1, 0, 13], count=[3, 2, 1], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_einvalcoords .and. errmsg == 'start counts from 1', 'a start of 0: '//trim(errmsg))
+        call plan%make(array, six, [1, 88, 1], [3, 2, 1], [1, 3, 1], stat, errmsg)
+        call check(stat == nczchunk_eedge .and. &
+            errmsg == 'dimension 2: start 88, count 2, stride 3'//beyond//'90', 'a plan: '//trim(errmsg))
+        call array%close()
+        call open_new(array, 'int32')
+        call array%write(numbers(1:2), start=[3, 1], count=[2, 1], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_eedge .and. &
+            errmsg == 'dimension 1: start 3, count 2, stride 1'//beyond//'3', 'a write: '//trim(errmsg))
+        call array%close()
+    end subroutine messages_count_as_fortran_does
 
     subroutine plans_are_executed_in_parts()
         type(nczchunk_array) :: sst
@@ -205,7 +301,7 @@ contains
         character(*), intent(in) :: type_name
 
         call check(make_array(trim(made)//'/all.zarr'//c_null_char, type_name//c_null_char, &
-            type_name//c_null_char) == 0, type_name//' is made')
+            type_name//c_null_char, 3_c_size_t) == 0, type_name//' is made')
         call array%open(trim(made)//'/all.zarr', type_name, writable=.true.)
         call check(array%type_name() == type_name .and. all(array%shape() == [3, 4]), type_name//' is open')
     end subroutine open_new
@@ -277,6 +373,7 @@ contains
         type(nczchunk_array) :: array
         character(:), allocatable :: strings(:)
         character(5) :: fixed(3, 4)
+        character(300) :: errmsg
         integer :: stat
 
         call open_new(array, 'string')
@@ -287,8 +384,15 @@ contains
         call check(size(strings) == 2 .and. strings(1) == 'ccc' .and. strings(2) == 'last', 'some strings')
         call array%read_strings(strings, count=[0, 1])
         call check(size(strings) == 0, 'no strings')
-        call array%read_strings(strings, start=[4, 1], stat=stat)
-        call check(stat == nczchunk_eedge .or. stat == nczchunk_einvalcoords, 'strings beyond the end')
+        call array%read_strings(strings, [3_int64, 1_int64], [1, 2], [1_int64, 3_int64])
+        call check(size(strings) == 2 .and. strings(1) == 'ccc' .and. strings(2) == 'last', 'int64 for strings')
+        call array%read_strings(strings, count=[2_int64, 1_int64])
+        call check(size(strings) == 2 .and. strings(1) == 'a' .and. strings(2) == '', 'a count of int64 for strings')
+        call array%read_strings(strings, start=[4, 1], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_einvalcoords .and. index(errmsg, 'dimension 1: start 4, count 3') == 1, &
+            'strings beyond the end: '//trim(errmsg))
+        call array%read_strings(strings, start=[0, 1], stat=stat, errmsg=errmsg)
+        call check(stat == nczchunk_einvalcoords .and. index(errmsg, 'from 1') > 0, 'strings from 0 on')
         call array%read(fixed, stat=stat)
         call check(stat == nczchunk_ebadtype, 'strings of any length are no texts of one length')
         call array%close()
