@@ -583,6 +583,7 @@ contains
         if (present(stat)) stat = status
         if (status == 0) return
         own = c_null_ptr
+        ! By itself: as an argument of a call that has errmsg, too, gfortran 12 gets the length of errmsg wrong.
         if (present(message)) own = c_loc(message)
         said = text_of(own)
         if (len(said) == 0) said = text_of(c_context_message(context))
