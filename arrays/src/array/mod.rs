@@ -408,9 +408,9 @@ impl Array {
     /// end of a dimension, as zarr-python does when it makes an array smaller, are not looked for.)
     ///
     /// Consolidated metadata of the groups above are removed: see [`create`](Self::create). Other handles keep the old
-    /// shape until they are [refreshed](Self::refresh), and this one is. If one of them has changed the shape, this call
-    /// starts from that shape. A failure leaves the shape as it was, and may leave fill values in the part to be cut
-    /// off.
+    /// shape until they are [refreshed](Self::refresh), as this one is. If one of them has changed the shape, this
+    /// call starts from that shape. A failure leaves the shape as it was, and may leave fill values in the part to be
+    /// cut off.
     ///
     /// netCDF-C opens a group of NCZarr only if all its arrays have one length for a dimension of the same name: resize
     /// them all.
@@ -425,7 +425,7 @@ impl Array {
         if shape.len() != self.variable().rank() {
             return Err(ErrorKind::Argument("there must be one length for each dimension").into());
         }
-        // Another may have changed it meanwhile, or replaced it: what is cut off is what is stored now, as it is stored.
+        // Another may have changed it meanwhile, or replaced it: what is cut off is what is stored now.
         let mut now = self.reopened()?;
         let resized = now.resize_stored(shape);
         // What the handle remembers of shards and chunks that are removed, now or by another, is dropped with it.

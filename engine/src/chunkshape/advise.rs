@@ -237,8 +237,8 @@ fn mean(dimlens: &[usize], typesize: usize, chunklens: &[usize], patterns: &[Pat
 /// Returns the mean cost of a read in seconds.
 ///
 /// # Errors
-/// `Rank`; `Argument` for an element of 0 bytes, no pattern, a pattern that is none, or fewest bytes of a chunk that are
-/// more than the most; `DimensionLength` for a length of 0; `OutOfMemory`.
+/// `Rank`; `Argument` for an element of 0 bytes, no pattern, a pattern that is none, or fewest bytes of a chunk that
+/// are more than the most; `DimensionLength` for a length of 0; `OutOfMemory`.
 ///
 /// ```
 /// use nczchunk_engine::chunkshape::{Costs, Pattern, advise};
