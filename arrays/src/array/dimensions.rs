@@ -14,8 +14,8 @@ use crate::zarr;
 /// dimensions. Other groups of Zarr and cfdb files do not, so the list is empty: there, the names and lengths of
 /// dimensions are those of the arrays.
 ///
-/// An unlimited dimension of HDF5 is as long as the longest array that has it, as netCDF shows it; other arrays with the
-/// dimension may be shorter. To find it, the metadata of all arrays in the group and below are read.
+/// An unlimited dimension of HDF5 is as long as the longest array that has it, as netCDF shows it; other arrays with
+/// the dimension may be shorter. To find it, the metadata of all arrays in the group and below are read.
 ///
 /// # Errors
 /// `NotFound` if there is no such group, `Metadata`, `OutOfMemory`, and those of the storage.
