@@ -6,23 +6,23 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TYPES(X)                      \
-    X(NC_BYTE, signed char)           \
-    X(NC_UBYTE, unsigned char)        \
-    X(NC_SHORT, short)                \
-    X(NC_USHORT, unsigned short)      \
-    X(NC_INT, int)                    \
-    X(NC_UINT, unsigned int)          \
-    X(NC_INT64, long long)            \
-    X(NC_UINT64, unsigned long long)  \
-    X(NC_FLOAT, float)                \
-    X(NC_DOUBLE, double)
+#define TYPES(X)                                      \
+    X(NC_BYTE, signed char, NC_FILL_BYTE)             \
+    X(NC_UBYTE, unsigned char, NC_FILL_UBYTE)         \
+    X(NC_SHORT, short, NC_FILL_SHORT)                 \
+    X(NC_USHORT, unsigned short, NC_FILL_USHORT)      \
+    X(NC_INT, int, NC_FILL_INT)                       \
+    X(NC_UINT, unsigned int, NC_FILL_UINT)            \
+    X(NC_INT64, long long, NC_FILL_INT64)             \
+    X(NC_UINT64, unsigned long long, NC_FILL_UINT64)  \
+    X(NC_FLOAT, float, NC_FILL_FLOAT)                 \
+    X(NC_DOUBLE, double, NC_FILL_DOUBLE)
 
 size_t nczc_type_size(nc_type type)
 {
     switch (type) {
-#define SIZE(number, c_type) \
-    case number:             \
+#define SIZE(number, c_type, fill) \
+    case number:                   \
         return sizeof(c_type);
         TYPES(SIZE)
     case NC_CHAR:
@@ -31,6 +31,20 @@ size_t nczc_type_size(nc_type type)
         return sizeof(char *);
     default:
         return 0;
+    }
+}
+
+const void *nczc_default_fill(nc_type type)
+{
+    switch (type) {
+#define DEFAULT_FILL(number, c_type, fill)  \
+    case number: {                          \
+        static const c_type value = fill;   \
+        return &value;                      \
+    }
+        TYPES(DEFAULT_FILL)
+    default:
+        return NULL;
     }
 }
 
@@ -67,8 +81,11 @@ static int is_signed_out(long long value, long long lowest, unsigned long long l
 #define SIGNED_TO(dest_type, lowest, largest, src_type) \
     LOOP(src_type, dest_type, is_signed_out(value, lowest, largest), value)
 #define UNSIGNED_TO(dest_type, lowest, largest, src_type) LOOP(src_type, dest_type, is_larger(value, largest), value)
+/* The largest integer may be rounded to the power of two behind it, which is out of range, too. */
+#define BEHIND(largest, src_type) (2 * (src_type)((largest) / 2 + 1))
 #define FRACTION_TO(dest_type, lowest, largest, src_type)                                                 \
-    LOOP(src_type, dest_type, value > (src_type)(largest) || value < (src_type)(lowest),                  \
+    LOOP(src_type, dest_type,                                                                             \
+         value > (src_type)(largest) || value >= BEHIND(largest, src_type) || value < (src_type)(lowest), \
          value >= (src_type)(largest) ? (largest)                                                         \
                                       : value > (src_type)(lowest) ? (dest_type)value : (dest_type)(lowest))
 
@@ -114,8 +131,8 @@ int nczc_convert(const void *src, nc_type src_type, void *dest, nc_type dest_typ
     }
     if (src_type == NC_CHAR || dest_type == NC_CHAR) return NC_ECHAR;
     switch (src_type) {
-#define CONVERT(number, c_type) \
-    case number:                \
+#define CONVERT(number, c_type, fill) \
+    case number:                      \
         return from_##number(src, dest, dest_type, len);
         TYPES(CONVERT)
     default:

@@ -210,6 +210,65 @@ static nc_type type_of(const nczchunk_node *node, Kind *kind)
     return 0;
 }
 
+/* Eight bytes in base64, as xarray writes the fill values of Zarr v3. */
+static int from_base64(const char *text, size_t len, double *value)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint64_t bits = 0;
+
+    if (len != 12 || text[11] != '=') return 0;
+    for (int i = 0; i < 11; i++) {
+        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+        const uint64_t six = digit ? (uint64_t)(digit - digits) : 64;
+
+        if (six == 64) return 0;
+        for (int bit = 0; bit < 6; bit++) {
+            const int at = i * 6 + bit; /* from the first bit of the first byte on */
+            if (at < 64 && (six >> (5 - bit) & 1)) bits |= (uint64_t)1 << (at / 8 * 8 + 7 - at % 8);
+        }
+    }
+    memcpy(value, &bits, sizeof bits);
+    return 1;
+}
+
+/* Whether a number is the same in another type. Rounding does not count where the type has fractions. */
+static int converts(const Attribute *number, void *value, nc_type type)
+{
+    double before, after;
+
+    if (number->len != 1 || nczc_convert(number->values, number->type, value, type, 1)) return 0;
+    if (type == NC_FLOAT || type == NC_DOUBLE) return 1;
+    (void)nczc_convert(number->values, number->type, &before, NC_DOUBLE, 1);
+    (void)nczc_convert(value, type, &after, NC_DOUBLE, 1);
+    return before == after;
+}
+
+/* An attribute _FillValue is of its variable's type, or netCDF's programs do not take it. What that type does not have,
+ * such as NaN among integers, stays as it is. */
+static int adjust_fill_attribute(Dataset *dataset, Var *var, Attribute *fill)
+{
+    void *value = nczc_keep(dataset, 1, sizeof(double));
+    double number;
+
+    if (!value) return NC_ENOMEM;
+    if (fill->type == NC_CHAR && var->type == NC_STRING) {
+        ((char **)value)[0] = fill->values;
+        fill->type = NC_STRING;
+        fill->len = 1;
+        fill->values = value;
+    } else if (fill->type == NC_CHAR && (var->type == NC_FLOAT || var->type == NC_DOUBLE) &&
+               from_base64(fill->values, fill->len, &number)) {
+        (void)nczc_convert(&number, NC_DOUBLE, value, var->type, 1);
+        fill->type = var->type;
+        fill->len = 1;
+        fill->values = value;
+    } else if (fill->type != var->type && converts(fill, value, var->type)) {
+        fill->type = var->type;
+        fill->values = value;
+    }
+    return NC_NOERR;
+}
+
 static int add_var(Dataset *dataset, const nczchunk_node *node)
 {
     const char *path = node->name, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -218,6 +277,7 @@ static int add_var(Dataset *dataset, const nczchunk_node *node)
     const char **dimnames;
     Kind kind;
     const nc_type type = type_of(node, &kind);
+    Attribute *fill;
     int *members, number, status = find_group(dataset, path, slash ? (size_t)(slash - path) : 0, &number);
 
     if (status) return status;
@@ -255,8 +315,11 @@ static int add_var(Dataset *dataset, const nczchunk_node *node)
         if (!dimnames[d]) return NC_ENOMEM;
     }
     var->is_zarr_v2 = strcmp(node->format, "Zarr v2") == 0;
+    var->is_hdf5 = strcmp(node->format, "HDF5") == 0;
     var->is_contiguous = node->rank == 0 || strcmp(node->format, "netCDF classic") == 0;
     status = keep_attributes(dataset, &var->atts, node);
+    fill = status ? NULL : nczc_att(&var->atts, FILL_VALUE);
+    if (fill) status = adjust_fill_attribute(dataset, var, fill);
     if (!status) status = leave_out_attributes(dataset, group, name, node);
     if (status) return status;
     group->vars[group->nvars++] = (int)dataset->nvars++;
@@ -293,7 +356,8 @@ static int add_dim(Dataset *dataset, const char *name, size_t len, int unlimited
     return NC_NOERR;
 }
 
-/* Whether a dimension is that of a variable: an unlimited one is as long as it is anywhere. */
+/* Whether a dimension is that of a variable: an unlimited one is as long as it is anywhere, also where NCZarr's group
+ * says less. */
 static int is_same(Dim *dim, size_t len, int unlimited)
 {
     if (dim->unlimited != unlimited) return 0;
@@ -411,60 +475,12 @@ static int find_dims(Dataset *dataset, int is_named)
     return status;
 }
 
-/* --- The fill value, and codecs */
+/* --- The array of a variable, and its fill value */
 
-/* Eight bytes in base64, as xarray writes the fill values of Zarr v3. */
-static int from_base64(const char *text, size_t len, double *value)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint64_t bits = 0;
-
-    if (len != 12 || text[11] != '=') return 0;
-    for (int i = 0; i < 11; i++) {
-        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
-        const uint64_t six = digit ? (uint64_t)(digit - digits) : 64;
-
-        if (six == 64) return 0;
-        for (int bit = 0; bit < 6; bit++) {
-            const int at = i * 6 + bit; /* from the first bit of the first byte on */
-            if (at < 64 && (six >> (5 - bit) & 1)) bits |= (uint64_t)1 << (at / 8 * 8 + 7 - at % 8);
-        }
-    }
-    memcpy(value, &bits, sizeof bits);
-    return 1;
-}
-
-/* An attribute _FillValue is of its variable's type, or netCDF's programs do not take it. */
-static int adjust_fill_attribute(Dataset *dataset, Var *var, Attribute *fill)
-{
-    void *value = nczc_keep(dataset, 1, sizeof(double));
-    double number;
-
-    if (!value) return NC_ENOMEM;
-    if (fill->type == NC_CHAR && var->type == NC_STRING) {
-        ((char **)value)[0] = fill->values;
-        fill->type = NC_STRING;
-        fill->len = 1;
-        fill->values = value;
-    } else if (fill->type == NC_CHAR && (var->type == NC_FLOAT || var->type == NC_DOUBLE) &&
-               from_base64(fill->values, fill->len, &number)) {
-        (void)nczc_convert(&number, NC_DOUBLE, value, var->type, 1);
-        fill->type = var->type;
-        fill->len = 1;
-        fill->values = value;
-    } else if (fill->type != var->type && fill->len == 1 &&
-               nczc_convert(fill->values, fill->type, value, var->type, 1) == NC_NOERR) {
-        fill->type = var->type;
-        fill->values = value;
-    }
-    return NC_NOERR;
-}
-
-/* One value as it is stored, as netCDF has it in memory. */
-static int from_stored(const Var *var, const void *stored, void *value)
+int nczc_from_stored(const Var *var, const void *stored, void *value)
 {
     size_t size = nczchunk_var_element_size(nczchunk_array_var(var->array));
-    const char *text;
+    const char *text = NULL;
     char *copy;
 
     switch (var->kind) {
@@ -475,12 +491,12 @@ static int from_stored(const Var *var, const void *stored, void *value)
         nczc_from_half(stored, value, 1);
         return NC_NOERR;
     case STRINGS:
-        memcpy(&text, stored, sizeof text);
+        if (stored) memcpy(&text, stored, sizeof text);
         size = text ? strlen(text) : 0;
         break;
     default:
         text = stored;
-        size = strnlen(text, size);
+        size = text ? strnlen(text, size) : 0;
     }
     copy = malloc(size + 1);
     if (!copy) return NC_ENOMEM;
@@ -506,13 +522,17 @@ int nczc_fill_value(Dataset *dataset, Var *var, void *value)
     }
     if (status) return status;
     stored = nczchunk_var_fill_value(nczchunk_array_var(var->array));
-    if (stored) return from_stored(var, stored, value);
-    if (var->type == NC_STRING) {
-        *(char **)value = calloc(1, 1);
-        return *(char **)value ? NC_NOERR : NC_ENOMEM;
-    }
+    if (stored || var->type == NC_STRING) return nczc_from_stored(var, stored, value);
     memset(value, 0, nczc_type_size(var->type));
     return NC_NOERR;
+}
+
+int nczc_has_no_fill(Dataset *dataset, Var *var, int *has_no_fill)
+{
+    const int status = var->is_hdf5 ? nczc_array(dataset, var) : NC_NOERR;
+
+    *has_no_fill = var->is_hdf5 && !status && !nczchunk_var_fill_value(nczchunk_array_var(var->array));
+    return status;
 }
 
 /* Whether what is opened is what was listed: its metadata may have been replaced since. It may have grown. */
@@ -528,41 +548,53 @@ static int is_as_listed(const Var *var)
     return 1;
 }
 
+/* Zarr v2 has the fill value beside the attributes, NCZarr among them as netCDF has it: there it is the first. */
+static int add_fill_attribute(Dataset *dataset, Var *var)
+{
+    void *value = nczc_keep(dataset, 1, sizeof(double));
+    Attributes *atts = &var->atts;
+    int status = value ? nczc_fill_value(dataset, var, value) : NC_ENOMEM;
+
+    if (!status && var->type == NC_STRING) {
+        char *text = *(char **)value;
+        *(char **)value = keep_text(dataset, text, strlen(text));
+        free(text);
+        if (!*(char **)value) status = NC_ENOMEM;
+    }
+    if (status) return status;
+    memmove(atts->list + 1, atts->list, atts->count * sizeof *atts->list);
+    atts->list[0] = (Attribute){FILL_VALUE, var->type, 1, value};
+    atts->count++;
+    return NC_NOERR;
+}
+
+/* Whether a failure is one of the file system, the server or the memory: it may be over the next time. */
+static int may_pass(int status)
+{
+    return status > 0 || status == NCZCHUNK_EIO || status == NCZCHUNK_ENOTFOUND || status == NCZCHUNK_ENOMEM;
+}
+
 int nczc_array(Dataset *dataset, Var *var)
 {
-    Attribute *fill;
+    int status;
 
-    if (var->is_tried) return var->status;
-    var->is_tried = 1;
-    var->status = nczchunk_array_open_in(dataset->storage, var->path, NCZCHUNK_READ, &var->array, dataset->context);
-    if (!var->status && !is_as_listed(var)) {
+    if (var->array || var->status) return var->status;
+    status = nczchunk_array_open_in(dataset->storage, var->path, NCZCHUNK_READ, &var->array, dataset->context);
+    if (status) {
+        if (!may_pass(status)) var->status = status;
+        return status;
+    }
+    if (!is_as_listed(var)) {
+        status = var->status = NC_EIO;
+    } else if (var->is_zarr_v2 && !nczc_att(&var->atts, FILL_VALUE) &&
+               nczchunk_var_fill_value(nczchunk_array_var(var->array))) {
+        status = add_fill_attribute(dataset, var);
+    }
+    if (status) {
         nczchunk_array_close(var->array);
         var->array = NULL;
-        var->status = NC_EIO;
     }
-    fill = nczc_att(&var->atts, FILL_VALUE);
-    if (fill) {
-        const int status = adjust_fill_attribute(dataset, var, fill);
-        if (!var->status) var->status = status;
-    } else if (!var->status && var->is_zarr_v2 && nczchunk_var_fill_value(nczchunk_array_var(var->array))) {
-        /* Zarr v2 has it beside the attributes, NCZarr among them as netCDF has it: there it is the first. */
-        void *value = nczc_keep(dataset, 1, sizeof(double));
-        Attributes *atts = &var->atts;
-
-        var->status = value ? nczc_fill_value(dataset, var, value) : NC_ENOMEM;
-        if (!var->status && var->type == NC_STRING) {
-            char *text = *(char **)value;
-            *(char **)value = keep_text(dataset, text, strlen(text));
-            free(text);
-            if (!*(char **)value) var->status = NC_ENOMEM;
-        }
-        if (!var->status) {
-            memmove(atts->list + 1, atts->list, atts->count * sizeof *atts->list);
-            atts->list[0] = (Attribute){FILL_VALUE, var->type, 1, value};
-            atts->count++;
-        }
-    }
-    return var->status;
+    return status;
 }
 
 /* --- Opening and closing */

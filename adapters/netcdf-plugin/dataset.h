@@ -44,11 +44,11 @@ typedef struct Var {
     size_t rank;
     size_t *shape, *chunks, *unlimited; /* of the stored array, whose unlimited dimensions may be longer elsewhere */
     int *dimids;
-    int is_zarr_v2, is_contiguous;
+    int is_zarr_v2, is_hdf5, is_contiguous;
     Attributes atts;
-    /* What is opened when it is first asked for. */
+    /* What is opened when it is first asked for, or why its metadata are refused. */
     nczchunk_array *array;
-    int is_tried, status;
+    int status;
     size_t cache_size; /* as nc_set_var_chunk_cache has set it */
     int has_cache_size;
 } Var;
@@ -85,7 +85,8 @@ void nczc_dataset_close(Dataset *);
 /* The URL of an open file; NULL if it is at a path, or not the plugin's. */
 const char *nczc_url_of(int ncid);
 
-/* Opens the array of a variable, unless it is open. */
+/* Opens the array of a variable, unless it is open. A failure is kept as the variable's status if it is one of the
+ * metadata; what a file system or a server failed in is tried again the next time. */
 int nczc_array(Dataset *, Var *);
 
 /* Finds the attribute of this name; NULL if there is none. */
@@ -93,6 +94,9 @@ Attribute *nczc_att(const Attributes *, const char *name);
 
 /* The bytes of a value of a netCDF type in memory; 0 for types that netCDF does not have built in. */
 size_t nczc_type_size(nc_type);
+
+/* netCDF's fill value for a type of numbers; NULL for others. */
+const void *nczc_default_fill(nc_type);
 
 /* Converts numbers as netCDF does: src and dest may be the same memory, or overlap if dest is not behind src. NC_ERANGE
  * if a number does not fit, NC_ECHAR and NC_EBADTYPE for types that are not converted. */
@@ -104,6 +108,12 @@ int nczc_read(Dataset *, Var *, const size_t *start, const size_t *count, const 
 
 /* The fill value of a variable: one value of its type, of which strings are new. */
 int nczc_fill_value(Dataset *, Var *, void *value);
+
+/* Whether a variable is one of HDF5 without a fill value, as it is with NC_NOFILL. */
+int nczc_has_no_fill(Dataset *, Var *, int *has_no_fill);
+
+/* One value as it is stored, as netCDF has it in memory: a string is new. NULL stands for an empty one. */
+int nczc_from_stored(const Var *, const void *stored, void *value);
 
 /* Numbers of two bytes (float16) as numbers of four, from one memory to another that does not overlap. */
 void nczc_from_half(const void *src, float *dest, size_t len);

@@ -44,6 +44,15 @@ static int find_var(int ncid, int varid, Dataset **dataset, Var **var)
     return NC_NOERR;
 }
 
+/* Has a variable have all its attributes: _FillValue may be known only when its array is open. Where the metadata of
+ * the array are refused, the variable has its other attributes. */
+static int complete_atts(Dataset *dataset, Var *var)
+{
+    const int status = nczc_array(dataset, var);
+
+    return var->status ? NC_NOERR : status;
+}
+
 /* The attributes of a variable, or of a group for NC_GLOBAL. */
 static int find_atts(int ncid, int varid, const Attributes **atts)
 {
@@ -58,11 +67,9 @@ static int find_atts(int ncid, int varid, const Attributes **atts)
         return status;
     }
     status = find_var(ncid, varid, &dataset, &var);
-    if (status) return status;
-    /* _FillValue may be known only then. An array that cannot be opened has its other attributes. */
-    (void)nczc_array(dataset, var);
-    *atts = &var->atts;
-    return NC_NOERR;
+    if (!status) status = complete_atts(dataset, var);
+    if (!status) *atts = &var->atts;
+    return status;
 }
 
 /* Names have at most NC_MAX_NAME bytes, for which netCDF's programs have room. */
@@ -106,20 +113,26 @@ const char *nczc_url_of(int ncid)
     return dataset ? dataset->url : NULL;
 }
 
-static int close_file(int ncid, void *parameters)
+/* netCDF-C forgets the file after this, whatever the status is, and whichever group it is called with. */
+static int abort_file(int ncid)
 {
     Dataset *dataset = dataset_of(ncid);
 
-    (void)parameters;
     if (!dataset) return NC_EBADID;
     datasets[(unsigned)ncid >> 16] = NULL;
     nczc_dataset_close(dataset);
     return NC_NOERR;
 }
 
-static int abort_file(int ncid)
+static int close_file(int ncid, void *parameters)
 {
-    return close_file(ncid, NULL);
+    Dataset *dataset;
+    const Group *group;
+    const int status = find_group(ncid, &dataset, &group);
+
+    (void)parameters;
+    if (status) return status;
+    return group->parent < 0 ? abort_file(ncid) : NC_EBADGRPID;
 }
 
 static int sync_file(int ncid)
@@ -617,7 +630,7 @@ static int inq_var_all(int ncid, int varid, char *name, nc_type *xtypep, int *nd
     Var *var;
     Filters filters = {0};
     const Filter *deflate, *first;
-    int status = find_var(ncid, varid, &dataset, &var);
+    int status = find_var(ncid, varid, &dataset, &var), has_no_fill = 0;
 
     if (status) return status;
     give_name(name, var->name);
@@ -626,12 +639,14 @@ static int inq_var_all(int ncid, int varid, char *name, nc_type *xtypep, int *nd
     for (size_t d = 0; dimidsp && d < var->rank; d++) dimidsp[d] = var->dimids[d];
     for (size_t d = 0; chunksizesp && d < var->rank && !var->is_contiguous; d++) chunksizesp[d] = var->chunks[d];
     GIVE(contiguousp, var->is_contiguous ? NC_CONTIGUOUS : NC_CHUNKED);
-    GIVE(no_fill, 0);
     if (nattsp) {
-        (void)nczc_array(dataset, var);
-        *nattsp = (int)var->atts.count;
+        status = complete_atts(dataset, var);
+        if (!status) *nattsp = (int)var->atts.count;
     }
-    if (fill_valuep) status = nczc_fill_value(dataset, var, fill_valuep);
+    if (!status && (no_fill || fill_valuep)) status = nczc_has_no_fill(dataset, var, &has_no_fill);
+    if (!status) GIVE(no_fill, has_no_fill);
+    /* As netCDF-C has it, a fill value that there is not leaves the memory as it is. */
+    if (!status && fill_valuep && !has_no_fill) status = nczc_fill_value(dataset, var, fill_valuep);
     if (!status && endiannessp) {
         status = nczc_array(dataset, var);
         if (!status) *endiannessp = nczchunk_var_endian(nczchunk_array_var(var->array));

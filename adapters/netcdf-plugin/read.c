@@ -86,10 +86,12 @@ static int read_inside(const Dataset *dataset, const Var *var, const Slab *slab,
     return nczchunk_array_read(var->array, slab->start, slab->inside, slab->stride, data, dataset->context);
 }
 
-/* Reads elements as they are stored, row-major; beyond the array, fill values. New strings are the caller's. */
+/* Reads elements as they are stored, row-major. Beyond the array they are fill values, netCDF's if it has none of its
+ * own, and strings are NULL. New strings are the caller's. */
 static int read_stored(Dataset *dataset, const Var *var, const Slab *slab, size_t size, void *data)
 {
-    const void *fill = nczchunk_var_fill_value(nczchunk_array_var(var->array));
+    const void *own = nczchunk_var_fill_value(nczchunk_array_var(var->array));
+    const void *fill = own || var->kind != AS_IT_IS ? own : nczc_default_fill(var->type);
     unsigned char *all = data, *inside;
     ptrdiff_t *imap;
     size_t selected = 1;
@@ -118,21 +120,17 @@ static void free_strings(char **strings, size_t count)
     for (size_t i = 0; i < count; i++) free(strings[i]);
 }
 
-/* Strings of one length as strings that end with a NUL; and NULL, beyond the array, as the empty string. */
+/* Strings of one length as strings that end with a NUL; and NULL, beyond the array, as the fill value. */
 static int make_strings(const Var *var, size_t size, const unsigned char *stored, char **strings, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const char *text = var->kind == FIXED_STRINGS ? (const char *)stored + i * size : "";
-        const size_t len = strnlen(text, size);
+    const void *fill = nczchunk_var_fill_value(nczchunk_array_var(var->array));
 
+    for (size_t i = 0; i < count; i++) {
         if (var->kind == STRINGS && strings[i]) continue;
-        strings[i] = malloc(len + 1);
-        if (!strings[i]) {
+        if (nczc_from_stored(var, var->kind == STRINGS ? fill : stored + i * size, &strings[i])) {
             free_strings(strings, var->kind == STRINGS ? count : i);
             return NC_ENOMEM;
         }
-        if (len) memcpy(strings[i], text, len);
-        strings[i][len] = '\0';
     }
     return NC_NOERR;
 }

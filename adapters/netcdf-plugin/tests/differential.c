@@ -133,10 +133,17 @@ static void write_dataset(const char *path, int is_nczarr)
     OK(nc_def_var(inner, "deep", NC_FLOAT, 2, own, &varid));
     OK(nc_put_var_double(inner, varid, values + 40));
     if (!is_nczarr) {
-        const char *strings[Y] = {"a", "bc", "", "d\xc3\xa9", "long enough to be somewhere else"};
+        const char *strings[Y] = {"a", "bc", "", "d\xc3\xa9", "long enough to be somewhere else"}, *none = "none";
+        const size_t start[3] = {0};
 
         OK(nc_def_var(ncid, "strings", NC_STRING, 1, dims + 1, &varid));
         OK(nc_put_var_string(ncid, varid, strings));
+        OK(nc_def_var(ncid, "few strings", NC_STRING, 1, dims, &varid));
+        OK(nc_def_var_fill(ncid, varid, NC_FILL, &none));
+        OK(nc_put_vara_string(ncid, varid, start, few, strings));
+        OK(nc_def_var(ncid, "not filled", NC_USHORT, 3, dims, &varid));
+        OK(nc_def_var_fill(ncid, varid, NC_NOFILL, NULL));
+        CHECK(nc_put_vara_double(ncid, varid, start, few, values) == NC_ERANGE);
     }
     OK(nc_close(ncid));
 }
@@ -248,8 +255,9 @@ static void same_variable(int a, int b, int vara, int varb, int is_nczarr)
     if (typea != NC_STRING && !(is_nczarr && (typea == NC_FLOAT || typea == NC_DOUBLE))) {
         char filla[8] = "", fillb[8] = "";
 
-        OK(nc_inq_var_fill(a, vara, NULL, filla));
-        OK(nc_inq_var_fill(b, varb, NULL, fillb));
+        OK(nc_inq_var_fill(a, vara, &x, filla));
+        OK(nc_inq_var_fill(b, varb, &y, fillb));
+        if (!is_nczarr) SAME(x, y);
         CHECK(memcmp(filla, fillb, 8) == 0);
     }
     same_attributes(a, b, vara, varb, is_nczarr);
@@ -356,7 +364,8 @@ static void same_read(int a, int b, int vara, int varb)
         SAME(memcmp(bufa.bytes, bufb.bytes, sizeof bufa), 0);
 }
 
-/* A variable that is shorter along an unlimited dimension reads as its fill value beyond: also with strides. */
+/* A variable that is shorter along an unlimited dimension reads as its fill value beyond: also with strides, and as
+ * netCDF's fill value if it has none. */
 static void beyond_the_end(int ncid)
 {
     int varid;
@@ -369,22 +378,29 @@ static void beyond_the_end(int ncid)
     OK(nc_get_vars_ushort(ncid, varid, start, count, stride, every));
     for (int i = 0; i < (TIME + 1) / 2; i++) CHECK(every[i] == all[2 * i][2][3]);
     CHECK(all[TIME - 1][2][3] == NC_FILL_USHORT && all[4][2][3] != NC_FILL_USHORT);
+    OK(nc_inq_varid(ncid, "not filled", &varid));
+    OK(nc_get_var_ushort(ncid, varid, &all[0][0][0]));
+    CHECK(all[TIME - 1][2][3] == NC_FILL_USHORT && all[2][2][3] != NC_FILL_USHORT);
 }
 
 static void same_strings(int a, int b, int vara, int varb)
 {
-    char *sa[Y], *sb[Y];
+    char *sa[TIME], *sb[TIME], *some[2];
     const size_t start = 1, count = 2;
     const ptrdiff_t stride = 2;
+    int dim;
+    size_t len;
 
+    OK(nc_inq_vardimid(a, vara, &dim));
+    OK(nc_inq_dimlen(a, dim, &len));
     OK(nc_get_var_string(a, vara, sa));
     OK(nc_get_var_string(b, varb, sb));
-    for (int i = 0; i < Y; i++) CHECK(strcmp(sa[i], sb[i]) == 0);
-    OK(nc_free_string(Y, sa));
-    OK(nc_free_string(Y, sb));
-    OK(nc_get_vars_string(b, varb, &start, &count, &stride, sb));
-    CHECK(strcmp(sb[0], "bc") == 0 && strcmp(sb[1], "d\xc3\xa9") == 0);
-    OK(nc_free_string(2, sb));
+    for (size_t i = 0; i < len; i++) SAME(strcmp(sa[i], sb[i]), 0);
+    OK(nc_get_vars_string(b, varb, &start, &count, &stride, some));
+    CHECK(strcmp(some[0], sa[1]) == 0 && strcmp(some[1], sa[3]) == 0);
+    OK(nc_free_string(len, sa));
+    OK(nc_free_string(len, sb));
+    OK(nc_free_string(2, some));
 }
 
 static void same_group(int a, int b, int is_nczarr, unsigned operations)
@@ -508,6 +524,22 @@ static void the_rest(const char *path, int ncid)
     SAME(storage, NC_ENDIAN_LITTLE);
 }
 
+/* As in netCDF-C, nc_close refuses the number of a group in a file, and nc_abort ends the file. */
+static void a_group_is_no_file(const char *path)
+{
+    const int modes[2] = {NC_NOWRITE, NC_UDF0};
+    int ncid, group, n;
+
+    for (int i = 0; i < 2; i++) {
+        OK(nc_open(path, modes[i], &ncid));
+        OK(nc_inq_grp_full_ncid(ncid, "/group/inner", &group));
+        SAME(nc_close(group), NC_EBADGRPID);
+        OK(nc_inq_nvars(ncid, &n));
+        OK(nc_abort(group));
+        SAME(nc_inq_nvars(ncid, &n), NC_EBADID);
+    }
+}
+
 /* --- What netCDF-C does not write */
 
 static char made[512]; /* the directory of a dataset in Zarr v2 */
@@ -522,7 +554,7 @@ static void put(const char *name, const char *text)
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-static void put_array(const char *name, const char *type, const char *shape, const char *attributes)
+static void put_filled(const char *name, const char *type, const char *shape, const char *fill, const char *attributes)
 {
     char path[600], text[400];
 
@@ -530,10 +562,16 @@ static void put_array(const char *name, const char *type, const char *shape, con
     (void)mkdir(path, 0777);
     snprintf(path, sizeof path, "%s/.zarray", name);
     snprintf(text, sizeof text, "{\"zarr_format\": 2, \"shape\": %s, \"chunks\": %s, \"dtype\": \"%s\", "
-             "\"compressor\": null, \"filters\": null, \"order\": \"C\", \"fill_value\": 7}", shape, shape, type);
+             "\"fill_value\": %s, \"compressor\": null, \"filters\": null, \"order\": \"C\"}",
+             shape, shape, type, fill);
     put(path, text);
     snprintf(path, sizeof path, "%s/.zattrs", name);
     put(path, attributes);
+}
+
+static void put_array(const char *name, const char *type, const char *shape, const char *attributes)
+{
+    put_filled(name, type, shape, "7", attributes);
 }
 
 static void put_group(const char *name, const char *attributes)
@@ -594,7 +632,7 @@ static void what_changes_is_refused(void)
     static const char *const changes[][2] = {{"<f4", "[3]"}, {"<i8", "[3]"}, {"<f8", "[3,1]"}, {"<f8", "[2]"},
                                              {"<M8[s]", "[3]"}};
     double values[3];
-    int ncid, varid, endian;
+    int ncid, varid, endian, natts;
 
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         put_array("v", "<f8", "[3]", "{}");
@@ -603,6 +641,7 @@ static void what_changes_is_refused(void)
         OK(nc_inq_varid(ncid, "v", &varid));
         SAME(nc_get_var_double(ncid, varid, values), NC_EIO);
         SAME(nc_inq_var_endian(ncid, varid, &endian), NC_EIO);
+        OK(nc_inq_varnatts(ncid, varid, &natts));
         OK(nc_close(ncid));
     }
     put_array("v", "<f8", "[3]", "{}");
@@ -612,6 +651,81 @@ static void what_changes_is_refused(void)
     OK(nc_get_var_double(ncid, varid, values));
     CHECK(values[0] == 7 && values[2] == 7);
     OK(nc_close(ncid));
+}
+
+/* What a file system or a server fails in is told, and tried again. */
+static void failures_pass(void)
+{
+    char path[600], away[600];
+    double value;
+    int ncid, varid, natts;
+
+    snprintf(path, sizeof path, "%s/v", made);
+    snprintf(away, sizeof away, "%s/away", made);
+    put_array("v", "<f8", "[3]", "{}");
+    ncid = open_made();
+    OK(nc_inq_varid(ncid, "v", &varid));
+    CHECK(rename(path, away) == 0);
+    SAME(nc_inq_varnatts(ncid, varid, &natts), NC_ENOTFOUND);
+    SAME(nc_inq_attid(ncid, varid, "_FillValue", &natts), NC_ENOTFOUND);
+    SAME(nc_get_var1_double(ncid, varid, (size_t[]){0}, &value), NC_ENOTFOUND);
+    CHECK(rename(away, path) == 0);
+    OK(nc_get_var1_double(ncid, varid, (size_t[]){0}, &value));
+    OK(nc_inq_varnatts(ncid, varid, &natts));
+    CHECK(value == 7 && natts == 1);
+    OK(nc_close(ncid));
+}
+
+/* A power of two is out of the range of integers of so many bits, also where the largest one is rounded to it. */
+static void powers_of_two_are_out_of_range(void)
+{
+    static const struct {
+        const char *power;
+        int (*smaller)(int, int, const size_t *, const size_t *, const ptrdiff_t *, const ptrdiff_t *, void *);
+        int (*larger)(int, int, const size_t *, const size_t *, const ptrdiff_t *, const ptrdiff_t *, void *);
+    } powers[] = {{"2147483648", read_int, read_uint},
+                  {"4294967296", read_uint, read_longlong},
+                  {"9223372036854775808", read_longlong, read_ulonglong},
+                  {"18446744073709551616", read_ulonglong, read_float}};
+    const char *const types[2] = {"<f4", "<f8"};
+    const size_t start = 0, count = 1;
+    int ncid, varid;
+
+    for (size_t i = 0; i < 2 * sizeof powers / sizeof *powers; i++) {
+        put_filled("power", types[i % 2], "[1]", powers[i / 2].power, "{}");
+        ncid = open_made();
+        OK(nc_inq_varid(ncid, "power", &varid));
+        SAME(powers[i / 2].smaller(ncid, varid, &start, &count, NULL, NULL, bufb.bytes), NC_ERANGE);
+        OK(powers[i / 2].larger(ncid, varid, &start, &count, NULL, NULL, bufb.bytes));
+        OK(nc_close(ncid));
+    }
+}
+
+/* An attribute _FillValue has its variable's type, unless that does not have the value. */
+static void fill_values_are_not_changed(void)
+{
+    static const struct {
+        const char *type, *attributes;
+        double fill;
+        nc_type expected;
+    } cases[] = {{"<i4", "{\"_FillValue\": -1.0}", -1, NC_INT},
+                 {"<f4", "{\"_FillValue\": 0.1}", 0.1f, NC_FLOAT},
+                 {"<i4", "{\"_FillValue\": 0.5}", 0.5, NC_DOUBLE},
+                 {"<i4", "{\"_FillValue\": NaN}", 0, NC_DOUBLE}};
+    int ncid, varid;
+    double value;
+    nc_type type;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_array("v", cases[i].type, "[3]", cases[i].attributes);
+        ncid = open_made();
+        OK(nc_inq_varid(ncid, "v", &varid));
+        OK(nc_inq_atttype(ncid, varid, "_FillValue", &type));
+        SAME(type, cases[i].expected);
+        OK(nc_get_att_double(ncid, varid, "_FillValue", &value));
+        CHECK(i == 3 ? value != value : value == cases[i].fill);
+        OK(nc_close(ncid));
+    }
 }
 
 /* netCDF-C's fill value of a variable is the attribute _FillValue; chunks that are missing may read as another. */
@@ -649,6 +763,9 @@ int main(int argc, char **argv)
     what_is_left_out_is_told();
     what_changes_is_refused();
     fill_values_are_attributes();
+    fill_values_are_not_changed();
+    failures_pass();
+    powers_of_two_are_out_of_range();
 
     snprintf(path, sizeof path, "%s/both.nc", argv[1]);
     /* A libnetcdf may be built without HDF5. */
@@ -664,8 +781,8 @@ int main(int argc, char **argv)
         OK(nc_close(a));
         SAME(nc_inq_ncid(b, NULL, &a), NC_NOERR);
         SAME(a, b);
-        OK(nc_inq_grp_full_ncid(b, "/group/inner", &a));
         OK(nc_close(b));
+        a_group_is_no_file(path);
     }
 
     snprintf(url, sizeof url, "file://%s/both.zarr#mode=nczarr,file", argv[1]);
