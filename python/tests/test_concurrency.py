@@ -6,6 +6,7 @@ Each test takes a second or so. NCZCHUNK_TEST_SECONDS=60 has those that try at r
 import gc
 import multiprocessing
 import os
+import pathlib
 import pickle
 import random
 import signal
@@ -20,7 +21,7 @@ import pytest
 
 import nczchunk
 from nczchunk import _c, errors, locks
-from nczchunk.handle import Handle, in_thread
+from nczchunk.handle import Handle, Owner, in_thread
 
 SECONDS = float(os.environ.get("NCZCHUNK_TEST_SECONDS", "1.5"))
 
@@ -202,19 +203,24 @@ def test_an_object_is_freed_once_and_only_when_nobody_uses_it():
 
     def free(pointer):
         assert not in_use
-        freed.append(pointer)
+        freed.append(pointer.value)
+
+    def owner(number):
+        made = Owner(free)
+        made.value = number
+        return made
 
     in_use = set()
     end, number = time.monotonic() + SECONDS / 2, 0
     while time.monotonic() < end:
         number += 1
-        handle = Handle(number, free, "it")
+        handle = Handle(owner(number), "it")
 
         def share():
             def use(pointer):
                 me = object()
                 in_use.add(me)
-                assert pointer == number and not freed[number - 1:]
+                assert pointer.value == number and not freed[number - 1:]
                 in_use.discard(me)
 
             for _ in range(20):
@@ -225,7 +231,7 @@ def test_an_object_is_freed_once_and_only_when_nobody_uses_it():
 
         def change():
             def use(pointer):
-                assert pointer == number and not in_use
+                assert pointer.value == number and not in_use
 
             for _ in range(5):
                 try:
@@ -235,9 +241,9 @@ def test_an_object_is_freed_once_and_only_when_nobody_uses_it():
 
         in_threads(share, change, share, change, handle.close, handle.close)
         assert len(freed) == number
-    handle = Handle(0.5, freed.append, "it")
+    handle = Handle(owner(0xffff), "it")
     del handle
-    assert freed[-1] == 0.5
+    assert freed[-1] == 0xffff
 
 
 def test_arrays_caches_and_contexts_are_freed(tmp_path):
@@ -512,6 +518,9 @@ def test_raising_handlers_at_any_time_leave_nothing_behind(tmp_path, timer, monk
     array.attrs["a"] = 1
     end, raised, rng = time.monotonic() + 2 * SECONDS, 0, random.Random(1)
     stop = threading.Event()
+    # Where the system tells which descriptors are open.
+    descriptors = pathlib.Path("/proc/self/fd")
+    num_open = len(list(descriptors.iterdir())) if descriptors.exists() else None
 
     def read():
         while not stop.is_set():
@@ -538,6 +547,8 @@ def test_raising_handlers_at_any_time_leave_nothing_behind(tmp_path, timer, monk
         stop.set()
         other.join()
     assert raised > 20 and not lost
+    gc.collect()
+    assert num_open is None or len(list(descriptors.iterdir())) <= num_open
     array.resize((512, 512))
     assert (array[...] == 1.5).all() and array.attrs["a"] == 1 and texts[...].tolist() == ["x"] * 4
     assert array.shape == nczchunk.open(tmp_path / "a").shape
@@ -563,18 +574,14 @@ def in_child(function, seconds=20):
 
 @pytest.mark.unix
 def test_a_child_that_is_forked_does_not_release_its_parent_s_lock(tmp_path):
-    mine = locks.locked(locks.of(tmp_path, ""), True)
-    mine.__enter__()
-    assert in_child(lambda: mine.__exit__(None, None, None) in (None, False))
-
-    def other():
-        with pytest.raises(BlockingIOError), locks.locked(locks.of(tmp_path, ""), True, waits=False):
-            pass
-
-    in_threads(other)
-    mine.__exit__(None, None, None)
-    with locks.locked(locks.of(tmp_path, ""), True, waits=False):
-        pass
+    directory = locks.of(tmp_path, "")
+    mine = locks.Lock(directory, set())
+    mine.take(True, True)
+    assert in_child(lambda: mine.release() is None)
+    with pytest.raises(BlockingIOError):
+        locks.holding(directory, True, lambda: None, waits=False)
+    mine.release()
+    assert locks.holding(directory, True, lambda: 1, waits=False) == 1
 
 
 @pytest.mark.unix

@@ -382,12 +382,13 @@ def test_an_interpreter_ends_while_a_storage_is_open():
 def test_nothing_is_freed_when_the_interpreter_ends():
     """The callbacks that the library would call may be gone then."""
     freed = []
-    owner = handle._Owner("object", freed.append)
+    owner = handle.Owner(lambda pointer: freed.append(pointer.value))
+    owner.value = 7
     owner.__del__(is_finalizing=lambda: True)
     assert freed == []
     owner.__del__(is_finalizing=lambda: False)
-    assert freed == ["object"]
-    owner.pointer = None
+    assert freed == [7]
+    owner.value = None
 
 
 def test_a_store_path_of_a_directory_is_the_directory(tmp_path):

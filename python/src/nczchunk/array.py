@@ -19,7 +19,7 @@ from .attributes import Attributes, left_out
 from .cache import Cache
 from .errors import Error, NotFound, NotPermitted
 from .fancy import BlockIndex, OrthogonalIndex, VectorizedIndex, advanced, written
-from .handle import Handle
+from .handle import Handle, Owner
 from .index import Selection
 from .info import Info, of_array
 from .memory import room
@@ -85,27 +85,27 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     """
     access = _c.one_of("mode", MODES, mode)
     check_options(threads, cache, memory_limits)
-    pointer, encoded = c_void_p(), _c.text("name", name)
+    owner, encoded = Owner(c.array_close), _c.text("name", name)
     try:
         path = same_as_path(path)
         if limits.is_plain(path, memory_limits):
-            _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(pointer))
+            _c.call(c.array_open, _c.path_bytes("path", path), encoded, access, byref(owner))
         else:
             limits.within(memory_limits, c.storage_open, path, lambda storage: _c.call(
-                c.array_open_in, storage, encoded, access, byref(pointer)))
+                c.array_open_in, storage, encoded, access, byref(owner)))
     except NotFound as error:
         raise error.about(f"{error}{_candidates(path, memory_limits)}") from None
     except NotPermitted as error:
         raise error.about(f'{shown(path)}: this is read-only: open it with mode="r"') from None
-    return Array(pointer, (kept(path), name, mode, memory_limits), threads, cache)
+    return Array(owner, (kept(path), name, mode, memory_limits), threads, cache)
 
 
 def open_in(storage, where, threads, cache):
     """Opens an array in a storage, which other arrays share. where: a path, a name, a mode and limits, by which it is
     opened again where it is unpickled."""
-    pointer, (_, name, mode, _) = c_void_p(), where
-    storage.share(lambda found: _c.call(c.array_open_in, found, _c.text("name", name), MODES[mode], byref(pointer)))
-    return Array(pointer, where, threads, cache)
+    owner, (_, name, mode, _) = Owner(c.array_close), where
+    storage.share(lambda found: _c.call(c.array_open_in, found, _c.text("name", name), MODES[mode], byref(owner)))
+    return Array(owner, where, threads, cache)
 
 
 def _candidates(path, memory_limits):
@@ -139,22 +139,22 @@ class Array:
     without its cache.
     """
 
-    def __init__(self, pointer, where, threads=None, cache=...):
-        self._handle = Handle(pointer, c.array_close, "the array", canceller(where[0]))
+    def __init__(self, owner, where, threads=None, cache=...):
+        self._handle = Handle(owner, "the array", canceller(where[0]))
         self._where, self.threads, self._cache = where, threads, cache
         # What Attributes know of them.
         self._attributes: dict[str, Any] | None = None
         if cache is None:
-            _c.call(c.array_set_cache, pointer, None)
+            _c.call(c.array_set_cache, owner, None)
         elif cache is not ...:
-            cache._handle.share(lambda shared: _c.call(c.array_set_cache, pointer, shared))
+            cache._handle.share(lambda shared: _c.call(c.array_set_cache, owner, shared))
         self.shape: tuple[int, ...]
         self.chunks: tuple[int, ...]
         self.shards: tuple[int, ...] | None
-        self.type_name: str = c.array_type_name(pointer).decode()
-        self.format: str = c.array_format(pointer).decode()
-        self.dtype: np.dtype[Any] = dtype_of(self.type_name, c.var_element_size(c.array_var(pointer)))
-        self._take_shape(pointer)
+        self.type_name: str = c.array_type_name(owner).decode()
+        self.format: str = c.array_format(owner).decode()
+        self.dtype: np.dtype[Any] = dtype_of(self.type_name, c.var_element_size(c.array_var(owner)))
+        self._take_shape(owner)
 
     def _take_shape(self, pointer):
         var = c.array_var(pointer)
@@ -341,13 +341,13 @@ class Array:
         selection = Selection(index, self.shape)
         values = self._values(values, selection.shape)
         is_whole = locks.is_whole(selection.start, selection.count, selection.stride, written(self), self.shape)
-        with self._locked(is_whole):
-            self._put(selection, values)
+        self._holding_lock(is_whole, lambda: self._put(selection, values))
 
-    def _locked(self, is_whole, waits=True):
-        """Holds the lock of the array's directory, if it has one: for a write of whole chunks with others."""
+    def _holding_lock(self, is_whole, work, waits=True):
+        """Returns what work() returns, which has the lock of the array's directory, if there is one: for a write of
+        whole chunks with others."""
         path, name, *_ = self._where
-        return locks.locked(locks.of(path, name), not is_whole, waits)
+        return locks.holding(locks.of(path, name), not is_whole, work, waits)
 
     def _put(self, selection, values):
         """Writes values of the selection's shape."""
@@ -457,8 +457,8 @@ class Array:
         if len(shape) != self.ndim:
             raise ValueError(f"shape: expected {self.ndim} lengths, one for each dimension, found {len(shape)}")
         self._check_writable()
-        with self._locked(False, locks.may_wait()):
-            _c.change(self._handle, lambda pointer: self._resize(pointer, shape))
+        self._holding_lock(False, lambda: _c.change(self._handle, lambda pointer: self._resize(pointer, shape)),
+                           locks.may_wait())
 
     def _resize(self, pointer, shape):
         _c.call(c.array_resize, pointer, _c.sizes(shape))
@@ -501,7 +501,7 @@ class Array:
             self._resize(pointer, new)
             return old, new
 
-        with self._handle.steps(), self._locked(False):
+        def add():
             old, new = _c.change(self._handle, lengthen)
             try:
                 self[tuple(slice(old[d] if d == axis else 0, length) for d, length in enumerate(new))] = values
@@ -515,7 +515,10 @@ class Array:
                 with suppress(Exception):
                     _c.change(self._handle, shorten)
                 raise
-        return new
+            return new
+
+        with self._handle.steps():
+            return self._holding_lock(False, add)
 
     def refresh(self) -> None:
         """Reads the metadata again and drops cached chunks, so that the next read returns what is stored now: the

@@ -149,8 +149,7 @@ class Attributes(MutableMapping[str, Any]):
             _c.call(function, pointer, *arguments)
 
         # The metadata are one document, of which append() changes another part.
-        with self._array._locked(False, locks.may_wait()):
-            _c.change(self._array._handle, change)
+        self._array._holding_lock(False, lambda: _c.change(self._array._handle, change), locks.may_wait())
 
     def __getitem__(self, name: str) -> Any:
         return deepcopy(self._all()[name])

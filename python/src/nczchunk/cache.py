@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
+from ctypes import byref
 from typing import NamedTuple
 
 from . import _c
 from ._c import c
-from .handle import Handle
+from .handle import Handle, Owner
 
 class CacheStatistics(NamedTuple):
     """The statistics of a cache: its requests and its contents."""
@@ -25,9 +25,9 @@ class Cache:
     time."""
 
     def __init__(self, limit: int) -> None:
-        pointer = c_void_p()
-        _c.call(c.cache_new, _c.integer("limit", limit), byref(pointer))
-        self._handle = Handle(pointer, c.cache_free, "the cache")
+        owner = Owner(c.cache_free)
+        _c.call(c.cache_new, _c.integer("limit", limit), byref(owner))
+        self._handle = Handle(owner, "the cache")
 
     def statistics(self) -> CacheStatistics:
         """The statistics of the cache: its requests and its contents."""

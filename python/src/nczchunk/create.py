@@ -15,7 +15,7 @@ from ._c import c
 from .array import Array, check_options
 from .attributes import as_json, as_numbers
 from .errors import Exists
-from .handle import Handle
+from .handle import Handle, Owner
 from .storage import kept, same_as_path, shown
 from .types import dtype_of, type_name_of
 
@@ -37,10 +37,10 @@ class NewZip:
 
     def __init__(self, path: Path, *, memory_limits: MemoryLimits | None = None) -> None:
         limits.check(memory_limits)
-        self.path, self.memory_limits, pointer = path, memory_limits, c_void_p()
-        _c.call(c.storage_create_zip, _c.path_bytes("path", path), byref(pointer))
-        self._handle = Handle(pointer, c.storage_free, "the new zip file")
-        limits.limit(pointer, memory_limits)
+        self.path, self.memory_limits, owner = path, memory_limits, Owner(c.storage_free)
+        _c.call(c.storage_create_zip, _c.path_bytes("path", path), byref(owner))
+        self._handle = Handle(owner, "the new zip file")
+        limits.limit(owner, memory_limits)
 
     def finish(self) -> None:
         """Completes the file. It waits for calls of other threads that create arrays in it."""
@@ -94,11 +94,11 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
         format=_c.one_of("format", _FORMATS, format), separator=_c.one_of("separator", _SEPARATORS, separator),
         endian=_c.one_of("endian", _ENDIANS, endian), overwrite=bool(overwrite),
         chunk_lengths=lists, num_chunks=counts)
-    pointer, encoded = c_void_p(), _c.text("name", name)
+    owner, encoded = Owner(c.array_close), _c.text("name", name)
     where = path = same_as_path(path)
 
     def create_in(storage):
-        _c.call(c.array_create_in, storage, encoded, byref(description), byref(pointer))
+        _c.call(c.array_create_in, storage, encoded, byref(description), byref(owner))
 
     try:
         if isinstance(path, NewZip):
@@ -109,14 +109,14 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
         elif not limits.is_plain(path, memory_limits):
             limits.within(memory_limits, c.storage_create, path, create_in)
         else:
-            _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(pointer))
+            _c.call(c.array_create, _c.path_bytes("path", path), encoded, byref(description), byref(owner))
     except Exists as error:
         if overwrite:
             raise
         raise error.about(f"{shown(where, name)}: an array or group exists here: "
                           "pass overwrite=True to replace it") from None
     del kept_fill, kept_attributes
-    return Array(pointer, (kept(where), name, "r+", memory_limits), threads, cache)
+    return Array(owner, (kept(where), name, "r+", memory_limits), threads, cache)
 
 
 def _lists(chunks, shape):

@@ -121,8 +121,7 @@ class _Chosen:
         values, kept = array._values(values, self._shape), None
         if array.dtype == object:
             values, kept = _c.pointers_to("values", ["" if one is None else one for one in values.ravel().tolist()])
-        with array._locked(False):
-            self._transfer(self._write, np.ascontiguousarray(values))
+        array._holding_lock(False, lambda: self._transfer(self._write, np.ascontiguousarray(values)))
         del kept
 
     def _transfer(self, function, memory):

@@ -178,9 +178,9 @@ class Group(Mapping[str, "Array | Group"]):
         self._check_writable()
         encoded = _c.text("name", self.name)
         # The attributes are one document.
-        with locks.locked(locks.of(self._path, self.name), True, locks.may_wait()):
-            limits.within(self._memory_limits, c.storage_open, self._path,
-                          lambda storage: _c.call(function, storage, encoded, *arguments))
+        locks.holding(locks.of(self._path, self.name), True, lambda: limits.within(
+            self._memory_limits, c.storage_open, self._path,
+            lambda storage: _c.call(function, storage, encoded, *arguments)), locks.may_wait())
 
     def __reduce__(self) -> Any:
         return Group, (self._path, self.name, self._mode, self._memory_limits)

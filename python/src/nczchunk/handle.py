@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from _thread import start_new_thread
+from ctypes import c_void_p
 from threading import Lock, RLock, get_ident
 from weakref import WeakSet
 
@@ -69,15 +70,40 @@ def _end():
         time.sleep(0.001)
 
 
+class Owner(c_void_p):
+    """The address of an object of the library, for the call that makes the object to fill in: so no object is made that
+    nothing owns. Frees it with the last reference to this, unless it was freed before.
+
+    What the handler of a signal raises in __del__ is lost, as in any; so one that was freed is without it.
+    """
+
+    def __init__(self, free):
+        super().__init__()
+        self._free = free
+
+    def free(self):
+        self.__class__ = _Freed
+        self._free(self)
+
+    def __del__(self, is_finalizing=sys.is_finalizing):
+        # When the interpreter ends, the callbacks of a storage may be gone before this. The system takes the memory.
+        if self and not is_finalizing():
+            self._free(self)
+
+
+class _Freed(c_void_p):
+    """What an Owner is when its object was freed."""
+
+
 class Handle:
-    """An object of the library: its address, the function that frees it, and what messages call it.
+    """An object of the library: its owner, and what messages call it.
 
     cancel: for an object whose calls call back to a storage of Python's; cancel(thread) ends what such a call waits for
         in that thread. None for other objects.
     """
 
-    def __init__(self, pointer, free, what, cancel=None):
-        self._owners = [_Owner(pointer, free)]
+    def __init__(self, owner, what, cancel=None):
+        self._owners = [owner]
         self._what, self._problem, self.cancel = what, "closed", cancel
         # The calls in flight: the lock that each of them holds, and the thread that made it.
         self._calls = {}
@@ -114,7 +140,7 @@ class Handle:
                     if not alone.locked() or self._in_flight(thread, but=call):
                         owner = self._owner()
                         with self._calls_back():
-                            return function(owner.pointer)
+                            return function(owner)
                 finally:
                     self._calls.pop(call, None)
             with alone:
@@ -141,7 +167,7 @@ class Handle:
                     self._wait(lambda one, _: one is not call, is_cancelled)
                     owner = self._owner()
                     with self._calls_back():
-                        return function(owner.pointer)
+                        return function(owner)
                 finally:
                     self._calls.pop(call, None)
         finally:
@@ -215,32 +241,6 @@ class Handle:
 
 class Cancelled(Exception):
     """A wait was given up."""
-
-
-class _Owner:
-    """Frees an object of the library with the last reference to this, unless it was freed before.
-
-    What the handler of a signal raises in __del__ is lost, as in any; so one that was freed is without it.
-    """
-
-    pointer = None
-
-    def __init__(self, pointer, free):
-        self._free = free
-        self.pointer = pointer
-
-    def free(self):
-        self.__class__ = _Freed
-        self._free(self.pointer)
-
-    def __del__(self, is_finalizing=sys.is_finalizing):
-        # When the interpreter ends, the callbacks of a storage may be gone before this. The system takes the memory.
-        if self.pointer and not is_finalizing():
-            self._free(self.pointer)
-
-
-class _Freed:
-    """What an _Owner is when its object was freed."""
 
 
 def _take(lock, is_cancelled):

@@ -5,7 +5,9 @@ thread or process of this machine. Writes of whole chunks share the lock, and wr
 import asyncio
 import os
 import threading
-from contextlib import asynccontextmanager, contextmanager
+from collections import deque
+from contextlib import suppress
+from itertools import chain
 
 try:
     import fcntl
@@ -37,73 +39,81 @@ def may_wait():
     return asyncio._get_running_loop() is None
 
 
-@contextmanager
-def locked(directory, is_alone, waits=True):
-    """Holds the lock of a directory, alone or with others. None is not locked, and neither is a file system without
-    such locks. Raises BlockingIOError if it would have to wait but must not."""
+def holding(directory, is_alone, work, waits=True):
+    """Returns what work() returns, and holds the lock of a directory meanwhile, alone or with others. None is not
+    locked, and neither is a file system without such locks. Raises BlockingIOError if it would have to wait but must
+    not."""
     held = _mine.__dict__.setdefault("held", set())
     if directory is None or directory in held:
-        yield
-        return
-    descriptor, process = _opened(directory), os.getpid()
+        return work()
+    lock = Lock(directory, held)
+    # Not the end of a with statement, which the handler of a signal may keep from being called.
     try:
         try:
-            _take(descriptor, is_alone, waits)
+            lock.take(is_alone, waits)
         except BlockingIOError as error:
             raise BlockingIOError(error.errno, "another call has locked the array or group, and this one is made in "
                                   "the thread of an event loop, which must not wait: make it in another thread, as "
                                   "by asyncio.to_thread()") from None
-        held.add(directory)
-        try:
-            yield
-        finally:
-            held.discard(directory)
+        return work()
     finally:
-        _release(descriptor, process)
+        try:
+            lock.release()
+        finally:
+            lock.release()  # if a handler raised in the first
 
 
-@asynccontextmanager
-async def locked_by_coroutine(directory, is_alone):
+async def holding_by_coroutine(directory, is_alone, work):
     """The same for a coroutine, whose thread goes on meanwhile."""
-    descriptor, process = None if directory is None else _opened(directory), os.getpid()
+    if directory is None:
+        return await work()
+    lock = Lock(directory, set())
     try:
         while True:
             try:
-                _take(descriptor, is_alone, False)
+                lock.take(is_alone, False)
                 break
             except BlockingIOError:
                 await asyncio.sleep(_LOOK)
-        yield
+        return await work()
     finally:
-        _release(descriptor, process)
+        try:
+            lock.release()
+        finally:
+            lock.release()
 
 
-def _opened(directory):
-    try:
-        return os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # the write itself will tell
-        return None
+class Lock:
+    """The lock of a directory. held: a set, which has the directory as long as the lock is held.
 
+    The handler of a signal may raise between any two calls, but not within one that is in C: what must happen together
+    is one call.
+    """
 
-def _take(descriptor, is_alone, waits):
-    if descriptor is None:
-        return
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_EX if is_alone else fcntl.LOCK_SH) | (0 if waits else fcntl.LOCK_NB))
-    except BlockingIOError:
-        raise
-    except OSError:  # a file system without locks
-        pass
+    def __init__(self, directory, held):
+        self._directory, self._held, self._descriptors, self._process = directory, held, [], os.getpid()
 
+    def take(self, is_alone, waits):
+        how = (fcntl.LOCK_EX if is_alone else fcntl.LOCK_SH) | (0 if waits else fcntl.LOCK_NB)
+        try:
+            if not self._descriptors:
+                self._descriptors.extend(map(os.open, [self._directory], [os.O_RDONLY | os.O_CLOEXEC]))
+            _all(map(fcntl.flock, self._descriptors, [how]), map(self._held.add, [self._directory]))
+        except BlockingIOError:
+            raise
+        except OSError:  # a file system without locks; of what cannot be opened, the write itself will tell
+            pass
 
-def _release(descriptor, process):
-    if descriptor is None:
-        return
-    try:
+    def release(self):
         # A child that was forked meanwhile has the lock, too: this takes it from both. In the child it stays the
         # parent's, which goes on with what it does.
-        if os.getpid() == process:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-    except OSError:
-        pass
-    os.close(descriptor)
+        if os.getpid() == self._process:
+            with suppress(OSError):
+                _all(map(fcntl.flock, self._descriptors, [fcntl.LOCK_UN]))
+        _all(map(os.close, map(list.pop, [self._descriptors] * len(self._descriptors))),
+             map(self._held.discard, [self._directory]))
+
+
+def _all(*calls):
+    """Makes all calls of iterators of calls, within one call."""
+    deque(chain(*calls), maxlen=0)

@@ -20,7 +20,7 @@ import numpy as np
 
 from . import _c, errors
 from ._c import ObjectRequest, c
-from .handle import Handle, after_fork, check_running, in_thread, waiting_loop
+from .handle import Handle, Owner, after_fork, check_running, in_thread, waiting_loop
 
 # How many seconds a thread waits for an event loop before it looks whether there still is one.
 _LOOK = 0.1
@@ -149,16 +149,16 @@ def opened(path: Any, find: Any = None, in_flight: int = 0, loop: Any = None) ->
     in_flight: how many reads it has in flight at most; 0 for the library's default. loop: the event loop of a store of
     zarr-python's; by default zarr-python's own.
     """
-    path, pointer = same_as_path(path), c_void_p()
+    path, owner = same_as_path(path), Owner(c.storage_free)
     if isinstance(path, WithExternalLinks):
         found = opened(path.path, find, in_flight, loop)
         found.share(lambda pointer: _c.call(c.storage_allow_external_links, pointer, 1))
         return found
     adapter = _adapter(path)
     if isinstance(path, Concatenation):
-        path.open(pointer)
+        path.open(owner)
     elif adapter is None:
-        _c.call(find or c.storage_open, _c.path_bytes("path", path), byref(pointer))
+        _c.call(find or c.storage_open, _c.path_bytes("path", path), byref(owner))
     else:
         adapter.begin(loop)
         callbacks = _c.StorageCallbacks(
@@ -172,11 +172,11 @@ def opened(path: Any, find: Any = None, in_flight: int = 0, loop: Any = None) ->
             callbacks.read = _READ
         _adapters[id(adapter)] = adapter
         try:
-            _c.call(c.storage_new, byref(callbacks), byref(pointer))
+            _c.call(c.storage_new, byref(callbacks), byref(owner))
         except BaseException:
             _adapters.pop(callbacks.user, None)
             raise
-    return Handle(pointer, c.storage_free, "the storage", None if adapter is None else _cancel)
+    return Handle(owner, "the storage", None if adapter is None else _cancel)
 
 
 class _Thread:

@@ -18,7 +18,7 @@ import logging
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import byref, c_void_p
+from ctypes import byref
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,7 @@ from zarr.storage import LocalStore, StorePath
 from . import _c, locks, storage
 from .array import MODES, Array
 from .errors import Error
-from .handle import after_fork
+from .handle import Owner, after_fork
 from .index import Selection
 
 _log = logging.getLogger(__name__)
@@ -108,10 +108,11 @@ class _Opened:
         told["shape"] = [count * chunk for count, chunk in zip(counts, chunks)]
         mode = "r" if self._store.read_only else "r+"
         path = os.fspath(self._store.root) if type(self._store) is LocalStore else self._store
-        opened, pointer = storage.opened(path, in_flight=config.get("async.concurrency") or 0, loop=loop), c_void_p()
-        arguments = _c.text("name", name), json.dumps(told).encode(), MODES[mode], byref(pointer)
+        opened = storage.opened(path, in_flight=config.get("async.concurrency") or 0, loop=loop)
+        owner = Owner(_c.c.array_close)
+        arguments = _c.text("name", name), json.dumps(told).encode(), MODES[mode], byref(owner)
         opened.share(lambda where: _c.call(_c.c.array_open_document, where, *arguments))
-        array = Array(pointer, (path, name, mode, None), cache=None)
+        array = Array(owner, (path, name, mode, None), cache=None)
         dtype = self._metadata.dtype.to_native_dtype()
         if dtype.hasobject or array.dtype != dtype.newbyteorder("="):
             raise _NotOurs(f"its elements are {array.dtype}, not {dtype}")
@@ -256,8 +257,9 @@ class CodecPipeline(BatchedCodecPipeline):
                 _log.debug("a write is left to zarr-python: %s", error)
         if batch:
             is_alone = drop_axes != () or not all(info[4] for info in batch)
-            async with locks.locked_by_coroutine(self._directory(batch), is_alone):
-                await super().write(batch, value, drop_axes)
+            write = super().write
+            await locks.holding_by_coroutine(self._directory(batch), is_alone,
+                                             lambda: write(batch, value, drop_axes))
 
     def _directory(self, batch):
         """The directory of the array, if it has one."""
@@ -324,11 +326,14 @@ class CodecPipeline(BatchedCodecPipeline):
         whole = None if left or not written else _whole(written)
         lengths = array.shards or array.chunks
         is_whole = all(locks.is_whole(part.start, part.count, part.step, lengths, array.shape) for part in written)
-        with array._locked(is_whole, waits=locks.may_wait()):
+
+        def put():
             for part in written if whole is None else [whole]:
                 selection = Selection(part.index, array.shape)
                 values = memory if memory.ndim == 0 else memory[part.out]
                 array._put(selection, array._values(values, selection.shape))
+
+        array._holding_lock(is_whole, put, locks.may_wait())
         return left
 
 
