@@ -24,8 +24,8 @@ const HEADER: usize = 21;
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Integers,
-    /// Floating-point numbers, which were multiplied by a power of ten.
-    Decimals(i32),
+    /// Floating-point numbers, which were multiplied by this power of ten.
+    Decimals(f64),
     /// The bytes are as they are.
     Plain,
 }
@@ -52,7 +52,8 @@ fn of_parameters(parameters: &[u32]) -> Result<Option<Box<dyn Codec>>> {
     let kind = match (*how, *class) {
         (INTEGERS, 0) if u64::from(*factor) == 8 * u64::from(*size) => Kind::Plain,
         (INTEGERS, 0) if matches!(size, 1 | 2 | 4 | 8) => Kind::Integers,
-        (DECIMALS, 1) if matches!(size, 4 | 8) => Kind::Decimals(*factor as i32),
+        // The power is what C's pow gives, as in H5Zscaleoffset.c. That of `powi` differs from 10^33 on.
+        (DECIMALS, 1) if matches!(size, 4 | 8) => Kind::Decimals(10f64.powf(f64::from(*factor as i32))),
         _ => return Ok(None),
     };
     if *order > 1 {
@@ -72,13 +73,10 @@ impl ScaleOffset {
     /// The bits of the number that an integer stands for.
     fn number(&self, bits: u64, minimum: u64) -> u64 {
         match (self.kind, self.size) {
-            (Kind::Decimals(digits), 4) => {
-                let scale = 10f64.powi(digits) as f32;
-                u64::from((bits as i32 as f32 / scale + f32::from_bits(minimum as u32)).to_bits())
+            (Kind::Decimals(power), 4) => {
+                u64::from((bits as i32 as f32 / power as f32 + f32::from_bits(minimum as u32)).to_bits())
             }
-            (Kind::Decimals(digits), _) => {
-                (bits as i64 as f64 / 10f64.powi(digits) + f64::from_bits(minimum)).to_bits()
-            }
+            (Kind::Decimals(power), _) => (bits as i64 as f64 / power + f64::from_bits(minimum)).to_bits(),
             _ => bits.wrapping_add(minimum),
         }
     }
@@ -166,6 +164,24 @@ mod tests {
             assert!(decoded(&*codec, &stored, 0..6, 6).is_err());
         }
         assert!(decoded(&*codec, &three, 0..5, 5).is_err());
+    }
+
+    #[test]
+    fn decimals_are_divided_by_the_nearest_power_of_ten() {
+        let mut stored = vec![8, 0, 0, 0, 8];
+        stored.resize(HEADER, 0);
+        stored.push(1);
+        for (digits, due) in [(0, 1.0), (1, 1e-1), (65, 1.0 / 1e65), (78, 1.0 / 1e78), (100, 1.0 / 1e100)] {
+            let codec = of_filter(6, &[0, digits, 1, 1, 8, 1, 0, 0]).unwrap();
+            let found = decoded(&*codec, &stored, 0..8, 8).unwrap();
+            assert_eq!(f64::from_le_bytes(found.try_into().unwrap()), due, "{digits}");
+        }
+        // 10^39 is infinite as a float of 4 bytes.
+        for (digits, due) in [(2, 0.01f32), (38, 1.0 / 1e38), (39, 0.0)] {
+            let codec = of_filter(6, &[0, digits, 1, 1, 4, 1, 0, 0]).unwrap();
+            let found = decoded(&*codec, &stored, 0..4, 4).unwrap();
+            assert_eq!(f32::from_le_bytes(found.try_into().unwrap()), due, "{digits}");
+        }
     }
 
     #[test]
