@@ -104,13 +104,14 @@ impl Samples<'_> {
                 1 => number * self.size,
                 _ => number % elements * planes + number / elements,
             };
-            if let Some(to) = self.to.get_mut(at..at + self.size) {
-                let bytes = value.to_le_bytes();
-                to.copy_from_slice(&bytes[..self.size]);
-                if self.szip.is_big {
-                    to.reverse();
-                }
+            let mut bytes = value.to_le_bytes();
+            let bytes = &mut bytes[..self.size];
+            if self.szip.is_big {
+                bytes.reverse();
             }
+            // Of the last sample there may be a part.
+            let to = self.to.get_mut(at..).unwrap_or_default();
+            to.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         }
         self.column += 1;
         if self.column == self.filled_line() {
@@ -215,25 +216,26 @@ impl Codec for Szip {
     }
 
     fn decode(&self, encoded: &[u8], _: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-        let size = decoded.capacity();
+        let expected = decoded.capacity();
         let corrupt = |reason| Error::from(ErrorKind::Corrupt { codec: NAME, reason });
         let Some((len, encoded)) = encoded.split_first_chunk::<4>() else {
             return Err(corrupt("the data end early"));
         };
-        let found = u32::from_le_bytes(*len) as usize;
-        if found != size {
-            return Err(ErrorKind::DecodedLength { found: Some(found), expected: size }.into());
+        // What comes before may give fewer bytes than it has room for, such as scaleoffset.
+        let size = u32::from_le_bytes(*len) as usize;
+        if size > expected {
+            return Err(ErrorKind::DecodedLength { found: None, expected }.into());
         }
         let sample_size = match self.bits {
             ..=8 => 1,
             9..=16 => 2,
             _ => 4,
         };
-        if size % (sample_size * self.planes) != 0 {
-            return Err(corrupt("the chunk has no whole number of samples"));
-        }
+        // libaec does not store a part of an element whose bytes are samples. It may have no meaning; else whatever
+        // needs it finds it missing.
+        let size = if self.planes > 1 { size / self.planes * self.planes } else { size };
         let to = decoded.zeros(size).ok_or(ErrorKind::Internal)?;
-        let count = size / sample_size;
+        let count = size.div_ceil(sample_size);
         let mut samples = Samples { szip: self, to, count, size: sample_size, line: 0, column: 0, last: 0 };
         let mut bits = HighestFirst::new(encoded, 0).ok_or(ErrorKind::Internal)?;
         while !samples.are_all() {
@@ -242,11 +244,67 @@ impl Codec for Szip {
         Ok(())
     }
 
+    fn says_too_little_room(&self) -> bool {
+        true
+    }
+
     fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
         Err(ErrorKind::Encode { codec: NAME, reason: "it is decoded only" }.into())
     }
 
     fn can_encode(&self) -> bool {
         false
+    }
+}
+
+#[cfg(all(test, feature = "scaleoffset"))]
+mod tests {
+    use super::*;
+    use crate::alloc::Scratch;
+    use crate::codec::testing::decoded;
+    use crate::codec::{Chain, of_filter};
+    use crate::limits::Limit;
+
+    /// What h5py has written of integers of 4 bits or 5, and the integers.
+    #[test]
+    fn a_filter_before_may_give_fewer_bytes() {
+        let chunk = |stored: &[u8], parameters: [&[u32]; 2], size: usize| {
+            let mut chain = Chain::default();
+            for (filter, parameters) in [6, 4].into_iter().zip(parameters) {
+                chain.reserve().unwrap();
+                chain.push(of_filter(filter, parameters).unwrap());
+            }
+            let (mut room, mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY, Scratch::EMPTY);
+            let mut chunk = Buffer::new(room.room(size).unwrap());
+            let as_is = chain.decode(stored, 0..size, &mut chunk, [&mut one, &mut other], Limit::NONE);
+            as_is.map(|_| chunk.filled().to_vec())
+        };
+        let fours = [
+            32, 0, 0, 0, 96, 168, 236, 224, 0, 25, 222, 208, 217, 244, 112, 0, 7, 59, 96, 0, 222, 4, 0, 11, 1, 227, 0,
+            0, 228, 49, 64,
+        ];
+        let due = [7, 7, 7, 7, 26, 26, 26, 26, 7, 7, 7, 7, 26, 26, 26, 9i32].map(i32::to_le_bytes);
+        let parameters = [&[2, 5, 16, 0, 4, 1, 0, 1, 0][..], &[169, 4, 32, 16]];
+        assert_eq!(chunk(&fours, parameters, 64).unwrap(), due.as_flattened());
+        // A chunk has exactly its size.
+        assert!(chunk(&fours, parameters, 63).is_err() && chunk(&fours, parameters, 65).is_err());
+        let szip = of_filter(4, parameters[1]).unwrap();
+        assert_eq!(decoded(&*szip, &fours, 0..32, 40).unwrap().len(), 32);
+        let kind = decoded(&*szip, &fours, 0..31, 31).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::DecodedLength { found: None, expected: 31 });
+        // The last sample has one byte of two.
+        let twos =
+            [29, 0, 0, 0, 176, 0, 74, 32, 62, 17, 7, 131, 188, 2, 0, 0, 0, 0, 16, 1, 255, 238, 241, 0, 0, 8, 0, 0, 0];
+        let due = [7, 7, 7, 7, 15, 15, 15, 15, 7, 7, 7, 7, 15, 15, 9];
+        let parameters = [&[2, 4, 15, 0, 2, 1, 0, 1, 0][..], &[169, 4, 16, 15]];
+        assert_eq!(chunk(&twos, parameters, 30).unwrap(), due.map(i16::to_le_bytes).as_flattened());
+        let big = [29, 0, 0, 0, 192, 64, 10, 127, 248, 7, 1, 160, 183, 8, 0, 4, 124, 64, 7, 251, 185, 4, 64, 0, 0];
+        let parameters = [&[2, 4, 15, 0, 2, 1, 1, 1, 0][..], &[177, 4, 16, 15]];
+        assert_eq!(chunk(&big, parameters, 30).unwrap(), due.map(i16::to_be_bytes).as_flattened());
+        // The last byte, which has the last number, was not stored.
+        let lost =
+            [29, 0, 0, 0, 96, 132, 102, 112, 0, 8, 143, 246, 143, 160, 16, 0, 111, 0, 128, 4, 104, 14, 15, 128, 0];
+        let kind = chunk(&lost, [&[2, 4, 15, 0, 4, 1, 0, 1, 0], &[169, 4, 32, 15]], 60).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::Corrupt { codec: "scaleoffset", reason: "the data end early" });
     }
 }
