@@ -39,7 +39,8 @@ struct Bitshuffle {
 /// Two versions, the size of an element, and if given elements in a block, what they are encoded with, and its level.
 fn of_parameters(parameters: &[u32]) -> Result<Option<Box<dyn Codec>>> {
     let [_, _, size, rest @ ..] = parameters else { return Ok(None) };
-    if *size == 0 {
+    // Blocks are of multiples of 8 elements, whose size is a number with 32 bits, too.
+    if *size == 0 || size.checked_mul(8).is_none() {
         return Ok(None);
     }
     let (size, given) = (*size as usize, rest.first().map_or(0, |block| *block as usize));
@@ -189,5 +190,17 @@ impl Codec for Bitshuffle {
 
     fn can_encode(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::codec::of_filter;
+
+    #[test]
+    fn elements_too_large_to_count_the_bits_are_refused() {
+        for (size, is_well) in [(0, false), (1, true), (0x1fff_ffff, true), (0x2000_0000, false), (u32::MAX, false)] {
+            assert_eq!(of_filter(32008, &[0, 4, size]).is_ok(), is_well, "{size}");
+        }
     }
 }

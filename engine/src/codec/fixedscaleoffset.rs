@@ -156,6 +156,12 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_nobody_can_count_are_beyond_all() {
+        let (codec, most) = (codec((little(Short), little(Double)), 0.0, 1.0).unwrap(), usize::MAX);
+        assert_eq!(codec.needed_encoded(most - 3..most - 1, most), most..most);
+    }
+
+    #[test]
     fn types_of_which_one_alone_is_complex_are_refused() {
         for types in [(C8, Float), (C16, Int), (Double, C16), (Int, C8)] {
             let error = codec((little(types.0), little(types.1)), 0.0, 1.0).err().unwrap();

@@ -51,7 +51,9 @@ fn of_parameters(parameters: &[u32]) -> Result<Option<Box<dyn Codec>>> {
             Some(size) if nbit.fields.iter().all(|field| field.bytes.end <= size) => nbit.size = size,
             _ => return Ok(None),
         }
-        nbit.bits = nbit.fields.iter().map(|field| field.bits.len()).sum();
+        let bits = nbit.fields.iter().try_fold(0u32, |bits, field| bits.checked_add(field.bits.end - field.bits.start));
+        let Some(bits) = bits else { return Ok(None) };
+        nbit.bits = bits as usize;
     }
     boxed(nbit).map(Some)
 }
@@ -217,9 +219,11 @@ mod tests {
         for len in 0..STRUCTURES.len() {
             assert!(of_filter(5, &STRUCTURES[..len]).is_err(), "{len}");
         }
-        // Bits beyond the bytes, no bits, a part beyond the whole, parts of no bytes, and too deep or too many ones.
+        // Bits beyond the bytes, no bits, a part beyond the whole, parts of no bytes, 2^32 bits and more, and too deep
+        // or too many ones.
         let mut deep = vec![0, 0, 1, 2];
         deep.extend([8, 2].repeat(1000));
+        let wide = [0, 0, 1, 3, u32::MAX, 2, 0, 4, u32::MAX / 8, u32::MAX / 8, 4, u32::MAX / 8];
         let many = [0, 0, 1, 2, u32::MAX, 1, 1, 0, 5, 2];
         for parameters in [
             &[0, 0, 1, 1, 1, 0, 5, 4][..],
@@ -229,6 +233,7 @@ mod tests {
             &[0, 0, 1, 2, 8, 1, 0, 0, 5, 0],
             &[0, 0, 1, 3, 4, u32::MAX],
             &[0, 0, 1, 9, 1],
+            &wide,
             &deep,
             &many,
         ] {

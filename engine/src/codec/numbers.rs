@@ -294,7 +294,7 @@ impl<M: EachNumber> Codec for Each<M> {
 
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
         let (decoded, encoded) = (self.decoded.element_size(), self.encoded.element_size());
-        needed.start / decoded * encoded..needed.end.div_ceil(decoded).saturating_mul(encoded)
+        (needed.start / decoded).saturating_mul(encoded)..needed.end.div_ceil(decoded).saturating_mul(encoded)
     }
 
     fn decoded_for(&self, needed: Range<usize>) -> usize {

@@ -48,7 +48,8 @@ fn of_parameters(parameters: &[u32]) -> Result<Option<Box<dyn Codec>>> {
         32 | 64 => (8, bits as usize / 8),
         _ => return Ok(None),
     };
-    if !matches!(block, 2..=64) || line == 0 {
+    // A line that is filled up has a number of samples that has 32 bits, too.
+    if !matches!(block, 2..=64) || line == 0 || line.checked_next_multiple_of(block).is_none() {
         return Ok(None);
     }
     let (is_big, is_predicted) = (options & BIG != 0, options & PREDICTED != 0);
@@ -306,5 +307,12 @@ mod tests {
             [29, 0, 0, 0, 96, 132, 102, 112, 0, 8, 143, 246, 143, 160, 16, 0, 111, 0, 128, 4, 104, 14, 15, 128, 0];
         let kind = chunk(&lost, [&[2, 4, 15, 0, 4, 1, 0, 1, 0], &[169, 4, 32, 15]], 60).unwrap_err().kind();
         assert_eq!(kind, ErrorKind::Corrupt { codec: "scaleoffset", reason: "the data end early" });
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_when_filled_up_is_refused() {
+        for (line, is_well) in [(0, false), (u32::MAX - 63, true), (u32::MAX - 62, false), (u32::MAX, false)] {
+            assert_eq!(of_filter(4, &[169, 64, 32, line]).is_ok(), is_well, "{line}");
+        }
     }
 }
