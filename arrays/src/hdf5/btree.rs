@@ -1,7 +1,7 @@
 //! Version 2 B-trees: how their nodes are laid out, and all records of one. Those of groups and attributes are read as
 //! a whole; those of chunks node by node (`index.rs`).
 
-use super::bytes::{Cursor, Sizes, bytes_for, malformed};
+use super::bytes::{Cursor, Sizes, bytes_for, malformed, verify};
 use super::file::File;
 use crate::alloc;
 use crate::error::{ErrorKind, Result};
@@ -36,9 +36,9 @@ pub(super) struct Child {
     pub level: u16,
 }
 
-/// A node's records, and those that are below it: of n records there are n + 1, or none.
+/// A node's records, one behind the other, and those that are below it: of n records there are n + 1, or none.
 pub(super) struct Node<'b> {
-    pub records: Vec<&'b [u8]>,
+    records: &'b [u8],
     children: Cursor<'b>,
 }
 
@@ -95,23 +95,23 @@ impl Tree {
         Ok(len)
     }
 
-    /// What the bytes of a node say, of which so many are in use.
+    /// What the bytes of a node say, which have been verified.
     pub(super) fn node<'b>(&self, child: Child, bytes: &'b [u8]) -> Result<Node<'b>> {
-        let mut all = Cursor::new(bytes, self.sizes);
-        all.skip(bytes.len().saturating_sub(4))?;
-        all.checksum()?;
         let mut cursor = Cursor::new(bytes, self.sizes);
         cursor.mark(if child.level == 0 { b"BTLF" } else { b"BTIN" })?;
         cursor.version(0)?;
         if cursor.u8()? != self.kind {
             return Err(malformed("a B-tree node belongs to another tree"));
         }
-        let mut records = Vec::new();
-        records.try_reserve_exact(child.count).map_err(|_| ErrorKind::OutOfMemory)?;
-        for _ in 0..child.count {
-            records.push(cursor.take(self.record_size)?);
-        }
+        let records = cursor.take(child.count.saturating_mul(self.record_size))?;
         Ok(Node { records, children: cursor })
+    }
+
+    /// A record of a node.
+    pub(super) fn record<'b>(&self, node: &Node<'b>, i: usize) -> Result<&'b [u8]> {
+        let begin = i.saturating_mul(self.record_size);
+        let record = node.records.get(begin..begin.saturating_add(self.record_size));
+        Ok(record.ok_or(ErrorKind::Internal)?)
     }
 
     /// A child of a node that is no leaf.
@@ -133,13 +133,14 @@ impl Tree {
             let len = self.len(child)?;
             left = left.checked_sub(len as u64).ok_or_else(|| malformed("a B-tree has a cycle"))?;
             let bytes = file.read(child.address, len as u64)?;
+            verify(&bytes, self.sizes)?;
             let node = self.node(child, &bytes)?;
             if child.level > 0 {
                 for i in 0..=child.count {
                     alloc::push(&mut nodes, self.child(child, &node, i)?)?;
                 }
             }
-            node.records.iter().try_for_each(|record| one(record))?;
+            node.records.chunks_exact(self.record_size).try_for_each(&mut *one)?;
         }
         Ok(())
     }

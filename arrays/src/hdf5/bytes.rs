@@ -131,6 +131,13 @@ impl<'b> Cursor<'b> {
     }
 }
 
+/// Refuses a structure whose bytes are others than were written: the last are the checksum of those before them.
+pub(super) fn verify(bytes: &[u8], sizes: Sizes) -> Result<()> {
+    let mut cursor = Cursor::new(bytes, sizes);
+    cursor.skip(bytes.len().saturating_sub(4))?;
+    cursor.checksum()
+}
+
 #[cold]
 fn ends_early() -> Error {
     malformed("a structure of the file is truncated")

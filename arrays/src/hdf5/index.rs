@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::btree::{Child, Tree};
-use super::bytes::{Cursor, Sizes, malformed};
+use super::bytes::{Cursor, Sizes, malformed, verify};
 use super::dataset::{ChunkedLayout, Dataspace, IndexMessage};
 use super::file::File;
 use crate::alloc;
@@ -200,12 +200,10 @@ impl Index {
         if matches!(self.kind, Kind::Tree1(_)) {
             return Ok(());
         }
-        let mut cursor = Cursor::new(bytes, self.sizes);
-        cursor.skip(bytes.len().saturating_sub(4))?;
-        cursor.checksum()
+        verify(bytes, self.sizes)
     }
 
-    /// What is known of a chunk by a node that was wanted for it.
+    /// What is known of a chunk by a node that was wanted for it, and that has been verified.
     pub(super) fn next(&self, chunk: &[isize], wanted: &Wanted, bytes: &[u8]) -> Result<Found> {
         match &self.kind {
             Kind::Tree1(_) => self.next1(chunk, wanted, bytes),
@@ -348,10 +346,10 @@ impl Index {
             }
             Ok::<_, crate::error::Error>(Ordering::Equal)
         };
-        let (mut low, mut high) = (0, node.records.len());
+        let (mut low, mut high) = (0, parent.count);
         while low < high {
             let middle = low + (high - low) / 2;
-            let record = node.records.get(middle).copied().unwrap_or_default();
+            let record = tree.record(&node, middle)?;
             match compare(record)? {
                 Ordering::Greater => high = middle,
                 Ordering::Less => low = middle + 1,

@@ -11,6 +11,9 @@ use std::{
 };
 
 use super::bytes::checksum;
+use super::dataset::{ChunkedLayout, Dataspace, IndexMessage};
+use super::file::File;
+use super::index::{Found, Index, Record};
 use crate::array::{Array, list};
 use crate::cache::Cache;
 use crate::element::ElementType;
@@ -229,6 +232,40 @@ fn nodes_of_an_index_are_within_the_limit() {
     assert!(!is_refused(&storage));
     storage.set_memory_limits(MemoryLimits::default().with_metadata_bytes(2 * PAGE - 1));
     assert!(is_refused(&storage));
+}
+
+/// A node is verified when it is kept, for all chunks that it tells of: else each of these would take as long as all.
+#[test]
+fn nodes_of_an_index_are_verified_once() {
+    const COUNT: usize = 1000;
+    let record = |i: usize| [number(100 + i), number(i)].concat();
+    let leaf = summed(&[b"BTLF\0\x0a", &(0..COUNT).flat_map(|i| record(2 * i)).collect::<Vec<_>>()]);
+    let tree = summed(&[
+        b"BTHD\0\x0a",
+        &(leaf.len() as u32).to_le_bytes(),
+        &[16, 0, 0, 0, 100, 40],
+        &number(256),
+        &(COUNT as u16).to_le_bytes(),
+        &number(COUNT),
+    ]);
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", &file_of(&NOWHERE, 48, &[(64, tree), (256, leaf.clone())])).unwrap();
+    let file = File::open(&memory, "f", 0).unwrap();
+    let layout =
+        ChunkedLayout { shape: vec![1], index: IndexMessage::Tree2, address: Some(64), edges_are_plain: false };
+    let space = Dataspace { shape: vec![2 * COUNT], most: vec![Some(2 * COUNT as u64)], is_null: false };
+    let index = Index::read(&file, &layout, &space, 1).unwrap();
+    let Ok(Found::Node(wanted)) = index.first(&[0]) else { panic!("there is a node") };
+    assert_eq!((wanted.begin, wanted.len), (256, leaf.len()));
+    let mut node = leaf;
+    assert!(index.verify(&node).is_ok());
+    *node.last_mut().unwrap() ^= 1;
+    assert!(index.verify(&node).is_err());
+    for i in 0..2 * COUNT {
+        let record = Record { begin: 100 + i as u64, len: 1, skipped: 0 };
+        let due = Found::Chunk((i % 2 == 0).then_some(record));
+        assert_eq!(index.next(&[i as isize], &wanted, &node), Ok(due), "{i}");
+    }
 }
 
 /// A link with a name to what has a path, in another file if one is named.
