@@ -584,3 +584,61 @@ fn a_forked_child_reads_in_flight_as_well() {
     in_child(2, &read);
     assert!(read());
 }
+
+/// How many collections [`texts`] has, and how long each is: together they are more than what is kept.
+const COLLECTIONS: usize = 20;
+const COLLECTION: usize = 1 << 19;
+
+/// A file with an array of texts, whose elements are those of the collections in turn. The first collection is at 4096,
+/// and each other begins so many bytes behind the one before. Each is so long that the last one ends the file.
+fn texts(rounds: usize, distance: usize, len: usize) -> Vec<u8> {
+    let (group, array, data, first) = (48, 256, 512, 4096);
+    let mut collections = vec![0; (COLLECTIONS - 1) * distance + len];
+    let mut elements = Vec::new();
+    for i in 0..COLLECTIONS {
+        // An object of one byte with the number 1, and one with the rest.
+        let begin = [&b"GCOL\x01\0\0\0"[..], &number(len), &[1, 0, 1, 0, 0, 0, 0, 0], &number(1)].concat();
+        let text = [b'a' + i as u8, 0, 0, 0, 0, 0, 0, 0];
+        let rest = [&[2, 0, 1, 0, 0, 0, 0, 0], &number(len - 56)[..]].concat();
+        let begin = [begin, text.to_vec(), rest].concat();
+        collections[i * distance..][..begin.len()].copy_from_slice(&begin);
+    }
+    for i in 0..rounds * COLLECTIONS {
+        let address = number(first + i * 7 % COLLECTIONS * distance);
+        elements.extend([&[1, 0, 0, 0], &address[..], &[1, 0, 0, 0]].concat());
+    }
+    assert!(data + elements.len() <= first);
+    let links = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let link = message(6, 0, &[&[1, 0, 1], b"x", &number(array)]);
+    let space = message(1, 0, &[&[2, 1, 0, 1], &number(rounds * COLLECTIONS)]);
+    let kind = message(3, 0, &[&[0x19, 1, 1, 0, 16, 0, 0, 0, 0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0]]);
+    let layout = message(8, 0, &[&[3, 1], &number(data), &number(elements.len())]);
+    let array = (array, header(&[space, kind, layout]));
+    file_of(&NOWHERE, group, &[(group, header(&[links, link])), array, (data, elements), (first, collections)])
+}
+
+/// Elements may name the collections in any order.
+#[test]
+fn collections_of_texts_are_read_once() {
+    const ROUNDS: usize = 8;
+    let (later, storage) = later(&texts(ROUNDS, COLLECTION, COLLECTION), 1);
+    let array = Array::open_in(&storage, "x", Access::Read).unwrap();
+    later.log();
+    let found = array.read_strings(&Hyperslab::all()).unwrap().concat().into_bytes();
+    assert!(found.into_iter().eq((0..ROUNDS * COLLECTIONS).map(|i| b'a' + (i * 7 % COLLECTIONS) as u8)));
+    let mut read: Vec<_> = later.log().into_iter().filter(|(.., len)| *len == COLLECTION).collect();
+    let count = read.len();
+    read.sort();
+    read.dedup();
+    assert_eq!((read.len(), count), (COLLECTIONS, COLLECTIONS));
+}
+
+/// Collections within others would take more time than any file of this length should.
+#[test]
+fn collections_of_texts_do_not_overlap() {
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", &texts(1, 64, COLLECTION)).unwrap();
+    let array = Array::open_in(&memory.file("f").unwrap(), "x", Access::Read).unwrap();
+    let error = array.read_strings(&Hyperslab::all()).unwrap_err().to_string();
+    assert!(error.contains("the collections of a global heap overlap"), "{error}");
+}

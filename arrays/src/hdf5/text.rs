@@ -80,13 +80,16 @@ impl HeapTexts {
         })
     }
 
-    fn collection(&self, address: u64) -> Result<Shared<Collection>> {
+    /// A collection. `left` is how many bytes of collections may still be read for a chunk, which are no more than the
+    /// file has unless some overlap.
+    fn collection(&self, address: u64, left: &mut u64) -> Result<Shared<Collection>> {
         let find = |kept: &Kept| kept.collections.iter().find(|(at, _)| *at == address).map(|(_, found)| found.clone());
         if let Some(found) = self.kept.lock().and_then(|kept| find(&kept)) {
             return Ok(found);
         }
         let beginning = self.read(address, Collection::beginning(self.sizes) as u64)?;
         let len = Collection::len(&beginning, self.sizes)?;
+        *left = left.checked_sub(len).ok_or_else(|| malformed("the collections of a global heap overlap"))?;
         let found = Shared::new(Collection::new(self.read(address, len)?, self.sizes)?)?;
         if let Some(mut kept) = self.kept.lock() {
             if kept.bytes > BYTES {
@@ -115,24 +118,35 @@ impl HeapTexts {
     /// The chunk of texts that stored bytes stand for.
     fn texts(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let size = 8 + self.sizes.address;
-        let mut chunk = Vec::new();
-        alloc::extend(&mut chunk, &count(stored.len() / size)?)?;
-        let mut last: Option<(u64, Shared<Collection>)> = None;
-        for bytes in stored.chunks_exact(size) {
-            let text = match heap_id(&mut Cursor::new(bytes, self.sizes))? {
-                (0, _) | (_, None) => &[][..],
-                (len, Some(HeapId { address, number })) => {
-                    if last.as_ref().is_none_or(|(at, _)| *at != address) {
-                        last = Some((address, self.collection(address)?));
-                    }
-                    let (_, heap) = last.as_ref().ok_or(ErrorKind::Internal)?;
-                    let text = heap.get(number)?.get(..len as usize);
-                    let text = text.ok_or_else(|| malformed("a string is longer than its object"))?;
-                    // One of C's ends with the first zero.
-                    text.split(|byte| *byte == 0).next().unwrap_or_default()
-                }
-            };
-            self.limit.check(chunk.len().saturating_add(text.len()))?;
+        let mut places = alloc::collected(std::iter::repeat_n(0..0, stored.len() / size))?;
+        let mut ids = alloc::room(places.len())?;
+        for (i, bytes) in stored.chunks_exact(size).enumerate() {
+            if let (len @ 1.., Some(HeapId { address, number })) = heap_id(&mut Cursor::new(bytes, self.sizes))? {
+                alloc::push(&mut ids, (address, i, number, len))?;
+            }
+        }
+        // Texts of one collection come together, so that none is read twice.
+        ids.sort_unstable();
+        let (mut texts, mut left) = (Vec::new(), self.file_len);
+        for together in ids.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let Some((address, ..)) = together.first() else { continue };
+            let heap = self.collection(*address, &mut left)?;
+            for (_, i, number, len) in together {
+                let text = heap.get(*number)?.get(..*len as usize);
+                let text = text.ok_or_else(|| malformed("a string is longer than its object"))?;
+                // One of C's ends with the first zero.
+                let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+                self.limit.check(texts.len().saturating_add(text.len()))?;
+                *places.get_mut(*i).ok_or(ErrorKind::Internal)? = texts.len()..texts.len() + text.len();
+                alloc::extend(&mut texts, text)?;
+            }
+        }
+        let len = places.len().saturating_add(1).saturating_mul(4).saturating_add(texts.len());
+        self.limit.check(len)?;
+        let mut chunk = alloc::room(len)?;
+        alloc::extend(&mut chunk, &count(places.len())?)?;
+        for place in places {
+            let text = texts.get(place).ok_or(ErrorKind::Internal)?;
             alloc::extend(&mut chunk, &count(text.len())?)?;
             alloc::extend(&mut chunk, text)?;
         }
