@@ -38,9 +38,9 @@ pub(super) fn stored(file: &File, header: &Header) -> Result<Vec<Stored>> {
         match message.kind {
             kind::ATTRIBUTE if message.is_shared => {
                 let shared = shared(file, kind::ATTRIBUTE, &mut Cursor::new(&message.bytes, file.sizes))?;
-                alloc::push(&mut all, attribute(file, &shared.bytes, 0)?)?;
+                alloc::push(&mut all, attribute(file, &shared.bytes, message.order.into())?)?;
             }
-            kind::ATTRIBUTE => alloc::push(&mut all, attribute(file, &message.bytes, 0)?)?,
+            kind::ATTRIBUTE => alloc::push(&mut all, attribute(file, &message.bytes, message.order.into())?)?,
             kind::ATTRIBUTE_INFO => dense(file, &message.bytes, &mut all)?,
             _ => {}
         }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use super::bytes::{Cursor, Sizes, malformed};
-use super::header::SharedMessages;
+use super::header::{Header, SharedMessages, kind};
 use crate::alloc;
 use crate::dataset::HDF5_MAGIC;
 use crate::error::{ErrorKind, Result};
@@ -19,6 +19,10 @@ const BLOCKS: usize = 256;
 /// to the same bytes again and again ends with an error.
 const TIMES: u64 = 64;
 const MORE: u64 = 64 << 20;
+
+/// The flags of a file that a program writes to, and of one that others may read meanwhile (SWMR). They stay if the
+/// program does not close the file.
+const IS_WRITTEN: u8 = 1 | 1 << 2;
 
 /// A file.
 pub(super) struct File {
@@ -92,6 +96,7 @@ impl File {
             let begin = file.read_up_to(0, 128)?;
             if begin.starts_with(&HDF5_MAGIC) {
                 file.superblock(&begin)?;
+                file.check_extension()?;
                 return Ok(file);
             }
         }
@@ -116,18 +121,34 @@ impl File {
             }
             2 | 3 => {
                 self.sizes = sizes(&mut start)?;
+                let flags = start.u8()?;
                 let mut rest = Cursor::new(bytes, self.sizes);
-                rest.skip(start.position() + 1)?;
+                rest.skip(start.position())?;
                 // The base address, the extension, and the file's end.
                 rest.skip(self.sizes.address)?;
                 self.extension = rest.address()?;
                 rest.skip(self.sizes.address)?;
                 self.root = rest.address()?.ok_or_else(|| malformed("the file has no root group"))?;
                 rest.checksum()?;
+                // Earlier versions have no such flags.
+                if version == 3 && flags & IS_WRITTEN != 0 {
+                    let reason =
+                        "an HDF5 file that is open for writing, or was not closed (h5clear -s marks it as closed)";
+                    return Err(ErrorKind::Unsupported(reason).into());
+                }
             }
             _ => return Err(ErrorKind::Unsupported("an HDF5 file with a superblock of a version above 3").into()),
         }
         Ok(())
+    }
+
+    /// Refuses a file whose metadata are in an image of the cache of them: what is elsewhere is older.
+    fn check_extension(&self) -> Result<()> {
+        let Some(address) = self.extension else { return Ok(()) };
+        match Header::read(self, address)?.has(kind::CACHE_IMAGE) {
+            true => Err(ErrorKind::Unsupported("an HDF5 file with an image of the metadata cache").into()),
+            false => Ok(()),
+        }
     }
 
     /// Where an address is in the file, if so many bytes are there.

@@ -22,6 +22,8 @@ pub(super) mod kind {
     pub const CONTINUATION: u16 = 0x10;
     pub const SYMBOL_TABLE: u16 = 0x11;
     pub const ATTRIBUTE_INFO: u16 = 0x15;
+    /// The last kind that is known. The one before it says how space is used, which matters to writers only.
+    pub const CACHE_IMAGE: u16 = 0x18;
 }
 
 /// A message.
@@ -29,6 +31,8 @@ pub(super) struct Message {
     pub kind: u16,
     /// Whether the bytes only say where the message is.
     pub is_shared: bool,
+    /// When it was made among those of its kind, if the header records it.
+    pub order: u16,
     /// Where the bytes are in the file.
     pub position: u64,
     pub bytes: Vec<u8>,
@@ -112,7 +116,8 @@ impl Header {
         while cursor.left() >= least {
             let kind = if is_old { cursor.u16()? } else { u16::from(cursor.u8()?) };
             let (len, flags) = (usize::from(cursor.u16()?), cursor.u8()?);
-            cursor.skip(least - if is_old { 5 } else { 4 })?;
+            cursor.skip(if is_old { 3 } else { 0 })?;
+            let order = if has_order { cursor.u16()? } else { 0 };
             let at = position + cursor.position() as u64;
             let message = cursor.take(len)?;
             match kind {
@@ -124,7 +129,7 @@ impl Header {
                     let (before, behind) = if is_old { (0, 0) } else { (4, 4) };
                     alloc::push(parts, Part { address, len: to.length()?, before, behind })?;
                 }
-                0x17.. if flags & MUST_BE_KNOWN != 0 => {
+                0x19.. if flags & MUST_BE_KNOWN != 0 => {
                     return Err(ErrorKind::Unsupported(
                         "an HDF5 object with an unknown header message that must be understood",
                     )
@@ -132,7 +137,7 @@ impl Header {
                 }
                 _ => {
                     let (is_shared, bytes) = (flags & SHARED != 0, alloc::copied(message)?);
-                    alloc::push(&mut self.messages, Message { kind, is_shared, position: at, bytes })?;
+                    alloc::push(&mut self.messages, Message { kind, is_shared, order, position: at, bytes })?;
                 }
             }
         }
@@ -145,8 +150,9 @@ impl Header {
             Some(Message { is_shared: true, bytes, .. }) => {
                 shared(file, kind, &mut Cursor::new(bytes, file.sizes)).map(Some)
             }
-            Some(Message { position, bytes, .. }) => {
-                Ok(Some(Message { kind, is_shared: false, position: *position, bytes: alloc::copied(bytes)? }))
+            Some(Message { order, position, bytes, .. }) => {
+                let bytes = alloc::copied(bytes)?;
+                Ok(Some(Message { kind, is_shared: false, order: *order, position: *position, bytes }))
             }
             None => Ok(None),
         }
@@ -167,7 +173,7 @@ pub(super) fn shared(file: &File, kind: u16, cursor: &mut Cursor<'_>) -> Result<
         (2, _) | (3, 2) => {}
         (3, 1) => {
             let bytes = in_heap(file, kind, cursor.take(cursor.left().min(HEAP_ID))?)?;
-            return Ok(Message { kind, is_shared: false, position: 0, bytes });
+            return Ok(Message { kind, is_shared: false, order: 0, position: 0, bytes });
         }
         _ => return Err(ErrorKind::Unsupported("an HDF5 object with a message that is shared in another way").into()),
     }

@@ -16,8 +16,9 @@ use super::file::File;
 use super::index::{Found, Index, Record};
 use crate::array::{Array, list};
 use crate::cache::Cache;
+use crate::dataset::Node;
 use crate::element::ElementType;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::limits::MemoryLimits;
@@ -27,7 +28,6 @@ use crate::plan::Plan;
 #[cfg(unix)]
 use crate::{
     buffer::Buffer,
-    error::Result,
     object::{ByteRange, Entry, Flight, Limits, ObjectRequest, ObjectStore, read_by_flight},
 };
 
@@ -291,6 +291,13 @@ fn linked(links: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     file_of(&NOWHERE, 256, &[(64, header(&[none])), (256, header(&messages))])
 }
 
+/// What a listing of a file says.
+fn listed(bytes: &[u8]) -> Result<Vec<Node>> {
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", bytes).unwrap();
+    list(&memory.file("f").unwrap(), "", true)
+}
+
 /// Thousands of links to paths, in a group or to another file: each finds its object in a group of thousands.
 #[test]
 fn many_links_are_followed() {
@@ -418,14 +425,11 @@ fn blocks_of_a_heap_are_read_once() {
     }
 }
 
-/// A file whose root group shares so many attributes. The message that leads to the table may be shared itself, which
-/// is against the rules.
-fn sharing(count: usize, is_table_shared: bool) -> Vec<u8> {
+/// A file that shares an attribute `x`; `root` makes the header of the root group with the message that leads to it. The
+/// message that leads to the table may be shared itself, which is against the rules.
+fn sharing(root: impl FnOnce(Vec<u8>) -> Vec<u8>, is_table_shared: bool) -> Vec<u8> {
     let (parts, ids) = heap(&[attribute("x")]);
-    let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
-    let shared = message(12, 2, &[&[3, 1], &ids[0], &[0]]);
-    let mut root = vec![none];
-    root.extend(std::iter::repeat_n(shared, count));
+    let root = root(message(12, 2, &[&[3, 1], &ids[0], &[0]]));
     let extension = match is_table_shared {
         true => message(15, 2, &[&[3, 1], &ids[0], &[0]]),
         false => message(15, 0, &[&[0], &number(256), &[1]]),
@@ -433,26 +437,74 @@ fn sharing(count: usize, is_table_shared: bool) -> Vec<u8> {
     let table = summed(&[b"SMTB\0\0", &(1u16 << 12).to_le_bytes(), &[0; 10], &NOWHERE, &number(HEAP)]);
     let [head, block, (blocks, bytes)] = parts;
     let behind = blocks + bytes.len();
-    let parts = [(64, header(&[extension])), (256, table), head, block, (blocks, bytes), (behind, header(&root))];
+    let parts = [(64, header(&[extension])), (256, table), head, block, (blocks, bytes), (behind, root)];
     file_of(&number(64), behind, &parts)
+}
+
+/// The header of a group without links that has a message so often.
+fn repeated(repeated: Vec<u8>, count: usize) -> Vec<u8> {
+    let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    header(&[vec![none], vec![repeated; count]].concat())
 }
 
 /// Messages that objects share are found by a table and in a heap that are read once.
 #[test]
 fn many_messages_are_shared() {
-    let memory = Storage::new(Memory::new()).unwrap();
-    memory.write("f", &sharing(2000, false)).unwrap();
-    let nodes = list(&memory.file("f").unwrap(), "", true).unwrap();
+    let nodes = listed(&sharing(|shared| repeated(shared, 2000), false)).unwrap();
     assert_eq!((nodes[0].attributes().len(), nodes[0].attributes_error().map(ToString::to_string)), (2000, None));
+}
+
+/// A header may record in which order its attributes were made, of shared ones, too.
+#[test]
+fn attributes_of_a_header_have_the_order_that_it_records() {
+    let file = sharing(
+        |shared| {
+            let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+            let [a, b] = ["a", "b"].map(|name| message(12, 0, &[&attribute(name)]));
+            let messages = [(0, none), (2, a), (1, shared), (0, b)];
+            let messages = messages.map(|(order, of)| [&of[..4], &[order, 0], &of[4..]].concat()).concat();
+            summed(&[b"OHDR\x02\x06", &(messages.len() as u32).to_le_bytes(), &messages])
+        },
+        false,
+    );
+    let nodes = listed(&file).unwrap();
+    let names: Vec<_> = nodes[0].attributes().iter().map(|attribute| attribute.name()).collect();
+    assert_eq!(names, ["b", "x", "a"]);
 }
 
 #[test]
 fn the_table_of_shared_messages_is_not_shared() {
-    let memory = Storage::new(Memory::new()).unwrap();
-    memory.write("f", &sharing(1, true)).unwrap();
-    let nodes = list(&memory.file("f").unwrap(), "", true).unwrap();
+    let nodes = listed(&sharing(|shared| repeated(shared, 1), true)).unwrap();
     let error = nodes[0].attributes_error().unwrap().to_string();
     assert!(error.contains("no table of the messages that objects share"), "{error}");
+}
+
+#[test]
+fn files_with_an_image_of_the_metadata_cache_are_refused() {
+    let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let with = |kind| {
+        let extension = message(kind, 1 << 7, &[&[0], &number(0), &number(0)]);
+        file_of(&number(64), 256, &[(64, header(&[extension])), (256, header(&[none.clone()]))])
+    };
+    assert_eq!(listed(&with(0x17)).unwrap().len(), 1);
+    let error = listed(&with(0x18)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported("an HDF5 file with an image of the metadata cache"));
+}
+
+/// Only superblocks of version 3 have flags that say so.
+#[test]
+fn files_that_are_open_for_writing_are_refused() {
+    let mut file = linked(std::iter::empty());
+    for (version, flags, is_refused) in
+        [(3, 0, false), (3, 2, false), (3, 1, true), (3, 4, true), (3, 5, true), (2, 5, false)]
+    {
+        (file[8], file[11]) = (version, flags);
+        let sum = checksum(&file[..44]).to_le_bytes();
+        file[44..48].copy_from_slice(&sum);
+        let error = listed(&file).err().map(|error| error.to_string());
+        assert_eq!(error.is_some(), is_refused, "{version} {flags}");
+        assert!(error.is_none_or(|words| words.contains("h5clear -s")));
+    }
 }
 
 /// Whether an element of each chunk that is stored in [`masked`] is what it should be.
