@@ -76,7 +76,7 @@ fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
         let mut cursor = Cursor::new(&message.bytes, file.sizes);
         match message.kind {
             kind::SYMBOL_TABLE => symbols(file, &mut cursor, &mut links)?,
-            kind::LINK => alloc::push(&mut links, link(&mut cursor)?)?,
+            kind::LINK => add(file, &mut links, link(&mut cursor)?)?,
             kind::LINK_INFO => {
                 cursor.version(0)?;
                 let flags = cursor.u8()?;
@@ -90,6 +90,12 @@ fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
     }
     links.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
     Ok(links)
+}
+
+/// Adds a link, which takes memory again wherever the file leads to it again.
+fn add(file: &File, links: &mut Vec<Link>, link: Link) -> Result<()> {
+    file.charge(size_of::<Link>() as u64)?;
+    Ok(alloc::push(links, link)?)
 }
 
 /// A link of a new group.
@@ -135,7 +141,7 @@ fn dense(file: &File, heap: u64, tree: u64, links: &mut Vec<Link>) -> Result<()>
     heap.sort(&mut ids);
     ids.iter().try_for_each(|id| {
         let object = heap.object(file, id)?;
-        Ok(alloc::push(links, link(&mut Cursor::new(&object, file.sizes))?)?)
+        add(file, links, link(&mut Cursor::new(&object, file.sizes))?)
     })
 }
 
@@ -174,11 +180,13 @@ fn local_heap(file: &File, address: u64) -> Result<Vec<u8>> {
     file.read(cursor.address()?.ok_or_else(|| malformed("a heap has no address"))?, len)
 }
 
-/// The text that begins there in a local heap.
-fn text(names: &[u8], at: u64) -> Result<String> {
+/// The text that begins there in a local heap. Many links may have the same one.
+fn text(file: &File, names: &[u8], at: u64) -> Result<String> {
     let rest = usize::try_from(at).ok().and_then(|at| names.get(at..));
     let text = rest.and_then(|rest| rest.split(|byte| *byte == 0).next());
-    lossy_text(text.ok_or_else(|| malformed("a name is not in its heap"))?)
+    let text = text.ok_or_else(|| malformed("a name is not in its heap"))?;
+    file.charge(text.len() as u64)?;
+    lossy_text(text)
 }
 
 /// The level of a node of a version 1 B-tree of a group, and what is below it. It has to be the level that is due.
@@ -216,17 +224,16 @@ fn table(file: &File, address: u64, names: &[u8], links: &mut Vec<Link>) -> Resu
     let mut cursor = Cursor::new(&bytes, sizes);
     cursor.skip(8)?;
     for _ in 0..count {
-        let name = text(names, cursor.length()?)?;
-        file.charge(name.len() as u64)?;
+        let name = text(file, names, cursor.length()?)?;
         let (object, kind) = (cursor.address()?, cursor.u32()?);
         cursor.skip(4)?;
         let mut scratch = Cursor::new(cursor.take(16)?, sizes);
         let to = match (kind, object) {
-            (SOFT, _) => Target::Path(text(names, scratch.u32()?.into())?),
+            (SOFT, _) => Target::Path(text(file, names, scratch.u32()?.into())?),
             (_, Some(object)) => Target::Object(object),
             _ => return Err(malformed("a link has no target")),
         };
-        alloc::push(links, Link { name, to, order: 0 })?;
+        add(file, links, Link { name, to, order: 0 })?;
     }
     Ok(())
 }

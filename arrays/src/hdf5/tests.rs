@@ -291,11 +291,16 @@ fn linked(links: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     file_of(&NOWHERE, 256, &[(64, header(&[none])), (256, header(&messages))])
 }
 
-/// What a listing of a file says.
-fn listed(bytes: &[u8]) -> Result<Vec<Node>> {
+/// A file in memory.
+fn in_memory(bytes: &[u8]) -> Storage {
     let memory = Storage::new(Memory::new()).unwrap();
     memory.write("f", bytes).unwrap();
-    list(&memory.file("f").unwrap(), "", true)
+    memory.file("f").unwrap()
+}
+
+/// What a listing of a file says.
+fn listed(bytes: &[u8]) -> Result<Vec<Node>> {
+    list(&in_memory(bytes), "", true)
 }
 
 /// Thousands of links to paths, in a group or to another file: each finds its object in a group of thousands.
@@ -334,6 +339,39 @@ fn names_of_netcdf_come_first() {
     }
     assert!(list(&storage, "c", true).is_err_and(|error| !matches!(error.kind(), ErrorKind::NotFound(_))));
     assert!(list(&storage, "d", true).is_err_and(|error| error.kind() == ErrorKind::NotFound("variable")));
+}
+
+/// A file whose root group is an old one with a tree that leads to one table so many times. The table has so many links
+/// of the same name to the same path.
+fn old_links(tables: usize, count: usize, path: &str) -> Vec<u8> {
+    const TREE: usize = 512;
+    let (tables, count) = (tables as u16, count as u16);
+    let heap = TREE + 32 + 16 * usize::from(tables);
+    let names = [&b"\0\0\0\0\0\0\0\0x\0\0\0\0\0\0\0"[..], path.as_bytes(), &[0; 8]].concat();
+    let table = heap + 32 + names.len();
+    let child = [number(0), number(table)].concat();
+    let tree = [&b"TREE\0\0"[..], &tables.to_le_bytes(), &NOWHERE, &NOWHERE, &child.repeat(tables.into()), &number(8)];
+    let link = [&number(8)[..], &[0; 8], b"\x02\0\0\0\0\0\0\0\x10\0\0\0", &[0; 12]].concat();
+    file_of(
+        &NOWHERE,
+        256,
+        &[
+            (256, header(&[message(17, 0, &[&number(TREE), &number(heap)])])),
+            (TREE, tree.concat()),
+            (heap, [&b"HEAP\0\0\0\0"[..], &number(names.len()), &NOWHERE, &number(heap + 32), &names].concat()),
+            (table, [&b"SNOD\x01\0"[..], &count.to_le_bytes(), &link.repeat(count.into())].concat()),
+        ],
+    )
+}
+
+/// What links take of memory counts, however little of the file they are.
+#[test]
+fn links_of_old_groups_take_no_more_memory_than_a_file_may_need() {
+    let found = |file: &[u8]| Array::open_in(&in_memory(file), "x", Access::Read).err().unwrap().kind();
+    let used_up = ErrorKind::Metadata("the file refers to the same structures in a cycle");
+    assert_eq!(found(&old_links(1, 20_000, "none")), ErrorKind::NotFound("variable"));
+    assert_eq!(found(&old_links(1, 2000, &"a".repeat(60_000))), used_up);
+    assert_eq!(found(&old_links(150, 5000, "none")), used_up);
 }
 
 /// The blocks of a heap, how long each is, and where the heap and the first block are.
