@@ -365,6 +365,23 @@ fn unlimited_dimensions_are_as_long_as_the_longest_array_that_has_them() {
     }
 }
 
+/// netCDF-C can be told to list no scales. Then the numbers of dimensions say which they are, in groups above, too.
+#[test]
+fn dimensions_have_names_by_their_numbers() {
+    let place = place(include_bytes!("vectors/unattached.nc"));
+    let nodes = list(&place, "", true).unwrap();
+    for (name, due) in [("t", "t"), ("v", "t y"), ("g/x", "x"), ("g/w", "y t x"), ("g/long", "t")] {
+        let array = Array::open_in(&place, name, Access::Read).unwrap();
+        let node = nodes.iter().find(|node| node.name() == name).unwrap();
+        let rank = node.shape().len();
+        let opened: Vec<_> = (0..rank).filter_map(|d| array.dimension_name(d)).collect();
+        let listed: Vec<_> = (0..rank).filter_map(|d| node.dimension_name(d)).collect();
+        assert_eq!([opened.join(" "), listed.join(" ")], [due; 2], "{name}");
+    }
+    let told: Vec<_> = group_dimensions(&place, "").unwrap().into_iter().map(|d| (d.name, d.len)).collect();
+    assert_eq!(told, [("t".to_owned(), 5), ("y".to_owned(), 3)]);
+}
+
 /// What follows a shorter one would be at the wrong place.
 #[test]
 fn of_joined_files_only_the_last_may_have_shorter_arrays() {

@@ -1,5 +1,8 @@
 //! Groups: the links to what is in them, of old groups by symbol tables and of new ones by messages or a heap.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
 use super::btree::Tree;
 use super::bytes::{Cursor, malformed};
 use super::file::File;
@@ -39,6 +42,9 @@ pub(super) struct Group {
     pub links: Vec<Link>,
     /// The numbers of the links, sorted by their names.
     by_name: Vec<usize>,
+    /// The numbers that netCDF-C gave to the dimensions whose scales are here, each with that of the scale's link, once
+    /// they were asked for.
+    pub numbers: OnceCell<HashMap<i32, usize>>,
 }
 
 impl Group {
@@ -47,7 +53,7 @@ impl Group {
         let mut by_name = alloc::collected(0..links.len())?;
         let name = |i: &usize| links.get(*i).map_or("", |link| link.name.as_str());
         by_name.sort_unstable_by(|one, other| (name(one), one).cmp(&(name(other), other)));
-        Ok(Group { address, links, by_name })
+        Ok(Group { address, links, by_name, numbers: OnceCell::new() })
     }
 
     /// The link that netCDF calls so.

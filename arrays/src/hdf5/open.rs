@@ -1,6 +1,6 @@
 //! Opening an array of a file, and telling what there is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::attribute::{self, Stored, is_scale};
 use super::bits::Bits;
@@ -312,20 +312,16 @@ fn lengthen_to(file: &File, header: &Header, scales: &mut [Scale]) -> Result<()>
         return Ok(());
     }
     let all = attribute::stored(file, header)?;
-    let mut lengthen = |d: usize, is_it: &dyn Fn(&Scale) -> bool| {
-        if let (Some(&len), Some(None)) = (space.shape.get(d), space.most.get(d)) {
-            let of_it = scales.iter_mut().filter(|scale| scale.dimension.is_unlimited && is_it(scale));
+    let lens = space.shape.iter().zip(&space.most);
+    for (id, (&len, most)) in scales_of(file, &all, space.shape.len())?.into_iter().zip(lens) {
+        let is_it = |scale: &&mut Scale| match id {
+            Some(ScaleId::Address(address)) => scale.address == address,
+            Some(ScaleId::Number(number)) => scale.number == Some(number),
+            None => false,
+        };
+        if most.is_none() {
+            let of_it = scales.iter_mut().filter(|scale| scale.dimension.is_unlimited).filter(is_it);
             of_it.for_each(|scale| scale.dimension.len = scale.dimension.len.max(len));
-        }
-    };
-    let attribute = |name: &str| all.iter().find(|stored| stored.name == name);
-    if let Some(list) = attribute("DIMENSION_LIST") {
-        for (d, address) in attribute::first_objects(file, list)?.into_iter().enumerate() {
-            lengthen(d, &|scale| Some(scale.address) == address);
-        }
-    } else if let Some(numbers) = attribute("_Netcdf4Coordinates").filter(|_| is_scale(&all)) {
-        for (d, number) in attribute::integers(numbers)?.into_iter().enumerate() {
-            lengthen(d, &|scale| scale.number == Some(number));
         }
     }
     Ok(())
@@ -437,26 +433,46 @@ fn told(file: &File, header: &Header, dataset: &Dataset, within: Within<'_>) -> 
     Ok((Dimensions { names, unlimited }, attributes))
 }
 
+/// What tells the scale of a dimension: where it is, or the number that netCDF-C gave to the dimension.
+#[derive(Clone, Copy)]
+enum ScaleId {
+    Address(u64),
+    Number(i32),
+}
+
+/// The scales of an array's dimensions, of which there are so many or none. netCDF-C writes the dimensions' numbers to
+/// a coordinate of several dimensions, and to every array whose scales it does not list.
+fn scales_of(file: &File, all: &[Stored], rank: usize) -> Result<Vec<Option<ScaleId>>> {
+    let attribute = |name: &str| all.iter().find(|stored| stored.name == name);
+    if let Some(list) = attribute("DIMENSION_LIST") {
+        let addresses = attribute::first_objects(file, list)?.into_iter().take(rank);
+        return Ok(alloc::collected(addresses.map(|address| address.map(ScaleId::Address)))?);
+    }
+    let numbers = attribute("_Netcdf4Coordinates").map_or(Ok(Vec::new()), attribute::integers)?;
+    match numbers.len() == rank {
+        true => Ok(alloc::collected(numbers.into_iter().map(|number| Some(ScaleId::Number(number))))?),
+        false => Ok(Vec::new()),
+    }
+}
+
 /// The names of an array's dimensions: those of the arrays that are their scales, or the array's own if it is one.
 fn names<'w>(file: &File, all: &[Stored], dataset: &Dataset, (groups, own): Within<'w>) -> Result<Vec<Option<String>>> {
-    let attribute = |name: &str| all.iter().find(|stored| stored.name == name);
     let rank = dataset.space.shape.len();
-    let mut names = Vec::new();
-    if let Some(list) = attribute("DIMENSION_LIST") {
-        let mut above = Vec::new();
-        for group in groups {
-            alloc::push(&mut above, group)?;
-        }
-        for scale in attribute::first_objects(file, list)?.into_iter().take(rank) {
-            alloc::push(&mut names, scale.map(|scale| scale_name(file, scale, &above)).transpose()?.flatten())?;
-        }
-    } else if is_scale(all) {
-        let numbers = attribute("_Netcdf4Coordinates").map_or(Ok(Vec::new()), attribute::integers)?;
-        if rank == 1 {
-            alloc::push(&mut names, Some(alloc::text(own)?))?;
-        } else if numbers.len() == rank {
-            names = names_of_numbers(file, &numbers, groups)?;
-        }
+    let (mut names, mut above) = (Vec::new(), Vec::new());
+    if rank == 1 && is_scale(all) {
+        alloc::push(&mut names, Some(alloc::text(own)?))?;
+        return Ok(names);
+    }
+    for group in groups {
+        alloc::push(&mut above, group)?;
+    }
+    for scale in scales_of(file, all, rank)? {
+        let name = match scale {
+            Some(ScaleId::Address(address)) => scale_name(file, address, &above)?,
+            Some(ScaleId::Number(number)) => numbered_name(file, number, &above)?,
+            None => None,
+        };
+        alloc::push(&mut names, name)?;
     }
     Ok(names)
 }
@@ -478,26 +494,37 @@ fn scale_name(file: &File, scale: u64, groups: &[&Group]) -> Result<Option<Strin
     name.map(lossy_text).transpose()
 }
 
-/// The names of the dimensions that have these numbers, which netCDF-C writes to a coordinate of several dimensions.
-fn names_of_numbers(
-    file: &File,
-    numbers: &[i32],
-    groups: &mut dyn Iterator<Item = &Group>,
-) -> Result<Vec<Option<String>>> {
-    let mut names = Vec::new();
-    numbers.iter().try_for_each(|_| alloc::push(&mut names, None))?;
-    for link in groups.flat_map(|group| &group.links) {
-        let Target::Object(address) = link.to else { continue };
-        let all = attribute::stored(file, &Header::read(file, address)?)?;
-        if !is_scale(&all) {
-            continue;
-        }
-        let number = number(&all)?;
-        for (name, _) in names.iter_mut().zip(numbers).filter(|(_, due)| number == Some(**due)) {
-            *name = Some(alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?);
+/// The name of the dimension that has a number.
+fn numbered_name(file: &File, number: i32, groups: &[&Group]) -> Result<Option<String>> {
+    for group in groups {
+        let numbers = match group.numbers.get() {
+            Some(numbers) => numbers,
+            None => {
+                let found = numbers(file, group)?;
+                group.numbers.get_or_init(|| found)
+            }
+        };
+        if let Some(link) = numbers.get(&number).and_then(|i| group.links.get(*i)) {
+            return Ok(Some(alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?));
         }
     }
-    Ok(names)
+    Ok(None)
+}
+
+/// The numbers of the dimensions whose scales are in a group, each with that of the scale's link. What cannot be read
+/// is no scale.
+fn numbers(file: &File, group: &Group) -> Result<HashMap<i32, usize>> {
+    let mut numbers = HashMap::new();
+    for (i, link) in group.links.iter().enumerate() {
+        let Target::Object(address) = link.to else { continue };
+        let all = of_the_file(Header::read(file, address).and_then(|header| attribute::stored(file, &header)))?;
+        let Some(all) = all.filter(|all| is_scale(all)) else { continue };
+        if let Some(number) = of_the_file(number(&all))?.flatten() {
+            numbers.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+            numbers.entry(number).or_insert(i);
+        }
+    }
+    Ok(numbers)
 }
 
 /// How an array lies in the file that is one piece.
