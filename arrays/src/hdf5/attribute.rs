@@ -235,18 +235,14 @@ pub(super) fn heap_id(cursor: &mut Cursor<'_>) -> Result<(u32, Option<HeapId>)> 
 
 /// The texts that are in a global heap.
 fn texts(file: &File, bytes: &[u8]) -> Result<Vec<String>> {
-    let (mut texts, mut last) = (Vec::new(), None);
+    let mut texts = Vec::new();
     for id in heap_ids(file, bytes) {
         let (len, id) = id?;
         let Some(id) = id.filter(|_| len > 0) else {
             alloc::push(&mut texts, String::new())?;
             continue;
         };
-        let heap = match last.take() {
-            Some((address, heap)) if address == id.address => heap,
-            _ => collection(file, id.address)?,
-        };
-        let (_, heap) = last.insert((id.address, heap));
+        let heap = collection(file, id.address)?;
         let text =
             heap.get(id.number)?.get(..len as usize).ok_or_else(|| malformed("a string is longer than its object"))?;
         file.charge(u64::from(len))?;

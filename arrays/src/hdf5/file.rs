@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::bytes::{Cursor, Sizes, malformed};
 use super::header::{Header, SharedMessages, kind};
+use super::heap::Collections;
 use crate::alloc;
 use crate::dataset::HDF5_MAGIC;
 use crate::error::{ErrorKind, Result};
@@ -19,6 +20,12 @@ const BLOCKS: usize = 256;
 /// to the same bytes again and again ends with an error.
 const TIMES: u64 = 64;
 const MORE: u64 = 64 << 20;
+
+/// What is said then. The object that is being read may be right.
+pub(super) const USED_UP: ErrorKind = ErrorKind::Metadata("the file refers to the same structures in a cycle");
+
+/// What is kept, and used again, counts for so much of that, so that following links has an end, too.
+pub(super) const STEP: u64 = 64;
 
 /// The flags of a file that a program writes to, and of one that others may read meanwhile (SWMR). They stay if the
 /// program does not close the file.
@@ -41,6 +48,8 @@ pub(super) struct File {
     pub limit: Limit,
     /// The messages that objects share, once one was looked for.
     pub shared: RefCell<Option<Vec<SharedMessages>>>,
+    /// What is kept of its global heap.
+    pub collections: RefCell<Collections>,
     blocks: RefCell<HashMap<u64, Vec<u8>>>,
     /// How many bytes may still be read.
     budget: Cell<u64>,
@@ -87,6 +96,7 @@ impl File {
             extension: None,
             limit,
             shared: RefCell::new(None),
+            collections: RefCell::new(Collections::default()),
             blocks: RefCell::new(HashMap::new()),
             budget,
         };
@@ -194,7 +204,7 @@ impl File {
     /// Counts bytes that are made of what was read.
     pub(super) fn charge(&self, bytes: u64) -> Result<()> {
         let left = self.budget.get().checked_sub(bytes);
-        self.budget.set(left.ok_or_else(|| malformed("the file refers to the same structures in a cycle"))?);
+        self.budget.set(left.ok_or(USED_UP)?);
         Ok(())
     }
 
@@ -215,6 +225,7 @@ impl File {
     pub(super) fn forget(&self) {
         self.blocks.borrow_mut().clear();
         *self.shared.borrow_mut() = None;
+        *self.collections.borrow_mut() = Collections::default();
     }
 
     fn keep(&self, number: u64, block: Vec<u8>) -> Result<()> {

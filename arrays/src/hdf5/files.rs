@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::bytes::malformed;
-use super::file::File;
+use super::file::{File, STEP};
 use super::group::Group;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
@@ -22,9 +22,6 @@ const MOST_KEPT: usize = 16;
 
 /// Groups are forgotten when they have more links than this together.
 const MOST_KEPT_LINKS: usize = 1 << 18;
-
-/// What a group that is kept counts for in what may be read of its file, so that following links has an end, too.
-const STEP: u64 = 64;
 
 /// The files.
 #[derive(Default)]

@@ -6,13 +6,14 @@ use std::collections::HashMap;
 use super::btree::Tree;
 use super::bytes::{Cursor, Sizes, bytes_for, little_endian, malformed};
 use super::dataset::{self, Filter};
-use super::file::File;
+use super::file::{File, STEP};
 use super::open::codec_of;
 use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
 use crate::codec::Chain;
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
+use crate::shared::Shared;
 
 /// A fractal heap. It has to be asked with the file that it was read from.
 pub(super) struct FractalHeap {
@@ -45,7 +46,7 @@ struct Filtered {
     skipped: u32,
 }
 
-/// When blocks have more bytes than this they are forgotten.
+/// When blocks, or the collections of a global heap, have more bytes than this they are forgotten.
 const KEPT: usize = 8 << 20;
 
 /// The most rows that a block of blocks has: each from the third on has blocks of twice the size.
@@ -399,9 +400,38 @@ impl Collection {
     }
 }
 
-/// The collection of a global heap at an address.
-pub(super) fn collection(file: &File, address: u64) -> Result<Collection> {
+/// The collections that were used last, by their addresses.
+#[derive(Default)]
+pub(super) struct Collections {
+    kept: HashMap<u64, Shared<Collection>>,
+    bytes: usize,
+}
+
+impl Collections {
+    pub(super) fn get(&self, address: u64) -> Option<Shared<Collection>> {
+        self.kept.get(&address).cloned()
+    }
+
+    pub(super) fn keep(&mut self, address: u64, collection: &Shared<Collection>) -> Result<()> {
+        if self.bytes > KEPT {
+            *self = Collections::default();
+        }
+        self.kept.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.bytes = self.bytes.saturating_add(collection.memory());
+        self.kept.insert(address, collection.clone());
+        Ok(())
+    }
+}
+
+/// The collection of a global heap at an address. Attributes lead to the same ones again and again.
+pub(super) fn collection(file: &File, address: u64) -> Result<Shared<Collection>> {
+    if let Some(found) = file.collections.borrow().get(address) {
+        file.charge(STEP)?;
+        return Ok(found);
+    }
     let beginning = file.read(address, Collection::beginning(file.sizes) as u64)?;
     let len = Collection::len(&beginning, file.sizes)?;
-    Collection::new(file.read(address, len)?, file.sizes)
+    let found = Shared::new(Collection::new(file.read(address, len)?, file.sizes)?)?;
+    file.collections.borrow_mut().keep(address, &found)?;
+    Ok(found)
 }

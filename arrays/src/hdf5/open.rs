@@ -8,7 +8,7 @@ use super::bytes::{is_of_the_file, malformed};
 use super::chunks::{Edges, InChunks};
 use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_dataset, space_and_type};
 use super::datatype::What;
-use super::file::File;
+use super::file::{File, USED_UP};
 use super::files::Files;
 use super::group::{Group, Link, NO_COORDINATE, Target, is_group};
 use super::header::Header;
@@ -327,10 +327,11 @@ fn lengthen_to(file: &File, header: &Header, scales: &mut [Scale]) -> Result<()>
     Ok(())
 }
 
-/// What was found, or `None` if the file itself is wrong there.
+/// What was found, or `None` if the file itself is wrong there. That no more of it may be read is an error, for it may
+/// be right there.
 fn of_the_file<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
-        Err(error) if is_of_the_file(&error) => Ok(None),
+        Err(error) if is_of_the_file(&error) && error.kind() != USED_UP => Ok(None),
         found => found.map(Some),
     }
 }
@@ -422,10 +423,8 @@ fn told(file: &File, header: &Header, dataset: &Dataset, within: Within<'_>) -> 
     for most in &dataset.space.most {
         alloc::push(&mut unlimited, most.is_none())?;
     }
-    let names = match attribute::stored(file, header).and_then(|all| names(file, &all, dataset, within)) {
-        Err(error) if !is_of_the_file(&error) => return Err(error),
-        names => names.unwrap_or_default(),
-    };
+    let names = attribute::stored(file, header).and_then(|all| names(file, &all, dataset, within));
+    let names = of_the_file(names)?.unwrap_or_default();
     let mut attributes = attribute::shown(file, header)?;
     if let Some(what) = dataset.datatype.left_out {
         alloc::push(&mut attributes.left_out, ErrorKind::Unsupported(what).into())?;

@@ -16,7 +16,7 @@ use super::file::File;
 use super::index::{Found, Index, Record};
 use crate::array::{Array, list};
 use crate::cache::Cache;
-use crate::dataset::Node;
+use crate::dataset::{AttributeValues, Node};
 use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -412,9 +412,14 @@ fn heap(objects: &[Vec<u8>]) -> ([Part; 3], Vec<Vec<u8>>) {
 
 /// An attribute that is an integer of a byte.
 fn attribute(name: &str) -> Vec<u8> {
-    let (kind, space) = ([0x10, 8, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0], [2, 0, 0, 0]);
+    attribute_of(name, &[0x10, 8, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0], &[7])
+}
+
+/// An attribute that is one element of a type.
+fn attribute_of(name: &str, kind: &[u8], value: &[u8]) -> Vec<u8> {
+    let space = [2, 0, 0, 0];
     let lens = [name.len() as u8 + 1, 0, kind.len() as u8, 0, space.len() as u8, 0, 0];
-    [&[3, 0][..], &lens, name.as_bytes(), &[0], &kind, &space, &[7]].concat()
+    [&[3, 0][..], &lens, name.as_bytes(), &[0], kind, &space, value].concat()
 }
 
 /// A file whose root group has links or attributes in a heap, two in each block, which the records of the tree name in
@@ -463,8 +468,8 @@ fn blocks_of_a_heap_are_read_once() {
     }
 }
 
-/// A file that shares an attribute `x`; `root` makes the header of the root group with the message that leads to it. The
-/// message that leads to the table may be shared itself, which is against the rules.
+/// A file that shares an attribute `x`, where `root` makes the header of the root group with the message that leads to
+/// it. The message that leads to the table may be shared itself, which is against the rules.
 fn sharing(root: impl FnOnce(Vec<u8>) -> Vec<u8>, is_table_shared: bool) -> Vec<u8> {
     let (parts, ids) = heap(&[attribute("x")]);
     let root = root(message(12, 2, &[&[3, 1], &ids[0], &[0]]));
@@ -543,6 +548,49 @@ fn files_that_are_open_for_writing_are_refused() {
         assert_eq!(error.is_some(), is_refused, "{version} {flags}");
         assert!(error.is_none_or(|words| words.contains("h5clear -s")));
     }
+}
+
+/// Attributes whose texts are in one collection, which has more bytes than may be read for each of them again.
+#[test]
+fn a_collection_of_texts_is_read_once() {
+    const COUNT: usize = 1500;
+    const COLLECTION: usize = 1 << 16;
+    let kind = [&[0x19, 1, 0, 0, 16, 0, 0, 0], &[0x13, 0, 0, 0, 1, 0, 0, 0][..]].concat();
+    let value = [&[3, 0, 0, 0], &number(64)[..], &[1, 0, 0, 0]].concat();
+    let attribute = |i| message(12, 0, &[&attribute_of(&format!("x{i}"), &kind, &value)]);
+    let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let root = header(&std::iter::once(none).chain((0..COUNT).map(attribute)).collect::<Vec<_>>());
+    let object = [&[1, 0, 1, 0, 0, 0, 0, 0], &number(3)[..], b"abc\0\0\0\0\0"].concat();
+    let mut collection = [&b"GCOL\x01\0\0\0"[..], &number(COLLECTION), &object].concat();
+    collection.resize(COLLECTION, 0);
+    let nodes = listed(&file_of(&NOWHERE, 1 << 17, &[(64, collection), (1 << 17, root)])).unwrap();
+    assert_eq!(nodes[0].attributes_error().map(ToString::to_string), None);
+    let is_right = |values: &AttributeValues<'_>| matches!(values, AttributeValues::Texts(texts) if texts == &["abc"]);
+    assert_eq!(nodes[0].attributes().iter().filter(|attribute| is_right(&attribute.values())).count(), COUNT);
+}
+
+/// Where the names of dimensions are not found because no more may be read, that is said; the array has no others.
+#[test]
+fn names_that_are_not_found_because_no_more_may_be_read_are_an_error() {
+    let int = [0x10, 8, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0];
+    let array = header(&[
+        message(1, 0, &[&[2, 1, 0, 1], &number(5)]),
+        message(3, 0, &[&int]),
+        message(8, 0, &[&[3, 1], &NOWHERE, &number(0)]),
+        message(12, 0, &[&attribute_of("_Netcdf4Coordinates", &int, &[7, 0, 0, 0])]),
+    ]);
+    // A header without a checksum, of one message of nothing, to which all other links lead.
+    let long = [&b"\x01\0\x01\0\x01\0\0\0\x08\xf0\0\0\0\0\0\0\0\0\0\xf0\0\0\0\0"[..], &[0; 0xf000]].concat();
+    let with = |count: usize| {
+        let mut root = vec![message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE])];
+        root.push(message(6, 0, &[&hard_link("x", 64)]));
+        root.extend((0..count).map(|i| message(6, 0, &[&hard_link(&format!("y{i}"), 256)])));
+        let file = file_of(&NOWHERE, 1 << 16, &[(64, array.clone()), (256, long.clone()), (1 << 16, header(&root))]);
+        let array = Array::open_in(&in_memory(&file), "x", Access::Read);
+        array.map(|array| array.dimension_name(0).map(str::to_owned))
+    };
+    assert_eq!(with(10).unwrap(), None);
+    assert!(with(2000).unwrap_err().to_string().contains("the same structures in a cycle"));
 }
 
 /// Whether an element of each chunk that is stored in [`masked`] is what it should be.

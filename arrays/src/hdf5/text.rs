@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::attribute::heap_id;
 use super::bytes::{Cursor, Sizes, malformed};
-use super::heap::{Collection, HeapId};
+use super::heap::{self, Collection, Collections, HeapId};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,9 +15,6 @@ use crate::object::{ByteRange, Storage, read_more};
 use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::store::{ChunkLocation, ChunkReader, ChunkStore, Fetched, Filled, Request};
-
-/// How many bytes of collections are kept.
-const BYTES: usize = 8 << 20;
 
 /// A reader of chunks of texts: it gives them as Zarr's `vlen-utf8` has them.
 pub(super) struct HeapTexts {
@@ -30,14 +27,7 @@ pub(super) struct HeapTexts {
     base: u64,
     sizes: Sizes,
     limit: Limit,
-    kept: Lock<Kept>,
-}
-
-/// The collections that were used last.
-#[derive(Default)]
-struct Kept {
-    collections: Vec<(u64, Shared<Collection>)>,
-    bytes: usize,
+    kept: Lock<Collections>,
 }
 
 /// The file that a heap is in: its storage, its name, its length, and where its addresses begin.
@@ -60,7 +50,7 @@ impl HeapTexts {
             base: file.base,
             sizes: file.sizes,
             limit: file.storage.memory_limits().string_chunk(),
-            kept: Lock::new(Kept::default()),
+            kept: Lock::new(Collections::default()),
         })
     }
 
@@ -83,8 +73,7 @@ impl HeapTexts {
     /// A collection. `left` is how many bytes of collections may still be read for a chunk, which are no more than the
     /// file has unless some overlap.
     fn collection(&self, address: u64, left: &mut u64) -> Result<Shared<Collection>> {
-        let find = |kept: &Kept| kept.collections.iter().find(|(at, _)| *at == address).map(|(_, found)| found.clone());
-        if let Some(found) = self.kept.lock().and_then(|kept| find(&kept)) {
+        if let Some(found) = self.kept.lock().and_then(|kept| kept.get(address)) {
             return Ok(found);
         }
         let beginning = self.read(address, Collection::beginning(self.sizes) as u64)?;
@@ -92,11 +81,7 @@ impl HeapTexts {
         *left = left.checked_sub(len).ok_or_else(|| malformed("the collections of a global heap overlap"))?;
         let found = Shared::new(Collection::new(self.read(address, len)?, self.sizes)?)?;
         if let Some(mut kept) = self.kept.lock() {
-            if kept.bytes > BYTES {
-                *kept = Kept::default();
-            }
-            kept.bytes += found.memory();
-            alloc::push(&mut kept.collections, (address, found.clone()))?;
+            kept.keep(address, &found)?;
         }
         Ok(found)
     }
@@ -181,7 +166,7 @@ pub(super) fn fill_value(file: &super::file::File, value: Option<&[u8]>) -> Resu
     let Some(value) = value else { return Ok(None) };
     let (len, id) = heap_id(&mut Cursor::new(value, file.sizes))?;
     let Some(HeapId { address, number }) = id.filter(|_| len > 0) else { return Ok(None) };
-    let heap = super::heap::collection(file, address)?;
+    let heap = heap::collection(file, address)?;
     let text = heap.get(number)?.get(..len as usize).unwrap_or_default();
     let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
     std::str::from_utf8(text).map_err(|_| Error::from(ErrorKind::Unsupported("a fill value that is not UTF-8")))?;
