@@ -527,7 +527,7 @@ fn files_with_an_image_of_the_metadata_cache_are_refused() {
     let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
     let with = |kind| {
         let extension = message(kind, 1 << 7, &[&[0], &number(0), &number(0)]);
-        file_of(&number(64), 256, &[(64, header(&[extension])), (256, header(&[none.clone()]))])
+        file_of(&number(64), 256, &[(64, header(&[extension])), (256, header(std::slice::from_ref(&none)))])
     };
     assert_eq!(listed(&with(0x17)).unwrap().len(), 1);
     let error = listed(&with(0x18)).unwrap_err();
