@@ -106,8 +106,8 @@ impl<'a> Job<'a> {
     /// Reads or writes the chunks that the queue has for this thread, and tells the program how far all have come if it
     /// is the calling one. What is written to the destination is what is read.
     pub(super) fn run(&self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
-        match State::new(self) {
-            Ok(mut state) => state.run(progress, out),
+        match State::new(self, progress) {
+            Ok(mut state) => state.run(out),
             Err(error) => self.queue.fail_all(error),
         }
     }
@@ -118,6 +118,10 @@ struct State<'j, 'a> {
     job: &'j Job<'a>,
     plan: &'a Plan<'a>,
     store: &'a ChunkStore<'a>,
+    /// What the program is asked by, until it ends the transfer; and, in batches, whether it has been asked since the
+    /// last chunk was done.
+    progress: Option<ProgressFunction<'j>>,
+    is_asked: bool,
     /// Whether requests take long.
     has_latency: bool,
     /// Below what distance two ranges of a chunk are read as one; `None` if whole chunks are read.
@@ -153,7 +157,7 @@ struct State<'j, 'a> {
 }
 
 impl<'j, 'a> State<'j, 'a> {
-    fn new(job: &'j Job<'a>) -> Result<Self> {
+    fn new(job: &'j Job<'a>, progress: Option<ProgressFunction<'j>>) -> Result<Self> {
         let Job { plan, store, reader, in_flight, ref queue, ref sharing, turn, volume, data, .. } = *job;
         let flight = in_flight.begin(sharing)?;
         // It is asked once, and what follows from it goes together, whatever it would say later.
@@ -180,6 +184,8 @@ impl<'j, 'a> State<'j, 'a> {
             job,
             plan,
             store,
+            progress,
+            is_asked: false,
             has_latency,
             gap,
             flight,
@@ -204,33 +210,31 @@ impl<'j, 'a> State<'j, 'a> {
     }
 
     /// Reads or writes the chunks that the queue has for this thread.
-    fn run(&mut self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
+    fn run(&mut self, out: &Destination<'_>) {
         let _fence = Fence::new(self.job.volume);
-        let tracker = &self.job.tracker;
         loop {
             self.cancel_unwanted();
-            let may_start_more = !self.flight.is_in_batches();
-            if may_start_more || self.num_in_flight == 0 {
-                self.start_chunks(progress, out);
+            let is_in_batches = self.flight.is_in_batches();
+            if !is_in_batches || self.num_in_flight == 0 {
+                self.start_chunks(out);
             }
             if self.num_in_flight == 0 {
                 return;
             }
+            // All of a batch have been started before the first of them is there.
+            if is_in_batches {
+                self.ask();
+            }
             match self.wait() {
                 Ok(slot) => {
                     let chunk = self.slots[slot].chunk;
-                    // All of a batch have been started before the first of them is there.
-                    let goes_on = if may_start_more { Ok(()) } else { tracker.ask(progress) };
-                    if let Err(error) = goes_on {
-                        self.fail(self.first_in_flight().map_or(chunk, |first| first.min(chunk)), error);
-                    }
                     if self.job.queue.wants(chunk) {
                         let completed = match self.writing {
                             None => self.complete(slot, out),
                             Some(_) => self.complete_write(slot),
                         };
                         match completed {
-                            Ok(true) => tracker.add(|| self.piece_bytes()),
+                            Ok(true) => self.count_done(),
                             Ok(false) => {}
                             Err(error) => {
                                 let error = error.in_chunk(self.slots[slot].indices());
@@ -241,25 +245,23 @@ impl<'j, 'a> State<'j, 'a> {
                     self.release(slot);
                 }
                 Err(error) => {
-                    let first = self.first_in_flight().unwrap_or(self.next.start);
+                    let first = self.first_left();
                     self.abandon();
-                    self.fail(first, error);
+                    self.end_at(first, error);
                 }
             }
         }
     }
 
     /// Starts requests, as many as may be in flight.
-    fn start_chunks(&mut self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
-        let tracker = &self.job.tracker;
+    fn start_chunks(&mut self, out: &Destination<'_>) {
         loop {
             if self.divided.begun.is_none() {
                 match self.has_next() {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
-                        self.job.queue.fail_all(error);
-                        self.cancel_unwanted();
+                        self.end_at(None, error);
                         break;
                     }
                 }
@@ -273,46 +275,69 @@ impl<'j, 'a> State<'j, 'a> {
                 Err(error) => {
                     let chunk = self.divided.begun.as_ref().map_or(self.next.start, |begun| begun.chunk);
                     self.fail(chunk, error);
-                    break;
+                    // There may be chunks before it in shards that have not been begun.
+                    continue;
                 }
+            }
+            if !self.ask() {
+                break;
             }
             if let Some(begun) = self.divided.begun.take() {
                 match self.start_range(begun, out) {
-                    Ok(true) => tracker.add(|| self.piece_bytes()),
+                    Ok(true) => self.count_done(),
                     Ok(false) => {}
                     Err((chunk, error)) => self.fail(chunk, error),
                 }
                 continue;
             }
-            if let Err(error) = tracker.ask(progress) {
-                // What is in flight is not waited for: the chunks that count as done end before the first of them.
-                self.fail(self.first_in_flight().unwrap_or(self.next.start), error);
-                break;
-            }
             match self.start_next(out) {
                 Ok(true) => {}
-                Ok(false) => tracker.add(|| self.piece_bytes()),
+                Ok(false) => self.count_done(),
                 Err((chunk, error)) => self.fail(chunk, error),
             }
         }
+    }
+
+    /// Asks the program whether to go on: before each chunk is started or, in batches, before each is done. If it says
+    /// no, it is not asked again, and what is in flight is not waited for.
+    fn ask(&mut self) -> bool {
+        // Of a chunk in ranges the first asks for all.
+        let is_asked = if self.flight.is_in_batches() { self.is_asked } else { self.divided.begun.is_some() };
+        if is_asked {
+            return true;
+        }
+        self.is_asked = true;
+        let Err(error) = self.job.tracker.ask(self.progress) else { return true };
+        self.progress = None;
+        self.end_at(self.first_left(), error);
+        false
+    }
+
+    /// Notes that the chunk that the walk is at is done.
+    fn count_done(&mut self) {
+        self.is_asked = false;
+        self.job.tracker.add(|| self.piece_bytes());
     }
 
     /// Whether there is a chunk to start, which is the first of `next` then.
     fn has_next(&mut self) -> Result<bool> {
         let queue = &self.job.queue;
         if let Some(shards) = &self.job.shards {
-            while self.next.is_empty() {
+            while self.next.is_empty() || !queue.wants(self.next.start) {
                 let Some(shard) = &mut self.shard else {
+                    // After a failure only those shards are opened that have chunks before it.
+                    if shards.first().is_none_or(|first| !queue.wants(first)) {
+                        return Ok(false);
+                    }
                     // As long as not all of a shard has been read, no other one is opened.
                     let (room, is_first) = (self.fair.saturating_sub(self.num_in_flight), self.num_in_flight == 0);
                     let suits = |len: usize| is_first || !self.is_continued && len <= room;
                     self.shard = shards.take_if(suits)?;
                     self.is_continued &= !is_first;
-                    match self.shard.as_ref().and_then(|shard| shard.chunk(self.plan)) {
-                        // No shard after this one has a chunk before this.
-                        Some(first) if queue.wants(first) => continue,
-                        _ => return Ok(false),
+                    if self.shard.is_none() {
+                        return Ok(false);
                     }
+                    continue;
                 };
                 match shard.chunk(self.plan) {
                     Some(chunk) if queue.wants(chunk) => self.next = chunk..chunk + 1,
@@ -322,6 +347,7 @@ impl<'j, 'a> State<'j, 'a> {
                     shard.advance();
                 }
             }
+            return Ok(true);
         }
         if self.next.is_empty() {
             // What waits here for a slot another thread could have started.
@@ -334,10 +360,15 @@ impl<'j, 'a> State<'j, 'a> {
         Ok(queue.wants(self.next.start))
     }
 
-    /// The first chunk that is in flight and wanted.
-    fn first_in_flight(&self) -> Option<usize> {
-        let wanted = |slot: &&Slot<'_>| slot.is_in_flight && self.job.queue.wants(slot.chunk);
-        self.slots.iter().filter(wanted).map(|slot| slot.chunk).min()
+    /// The first chunk of those that are not done and that no other thread has taken. What waits in the queue, and not
+    /// in shards, comes after those that this thread has. All of them may be unwanted.
+    fn first_left(&self) -> Option<usize> {
+        let in_flight = self.slots.iter().filter(|slot| slot.is_in_flight).map(|slot| slot.chunk).min();
+        let begun = self.divided.begun.as_ref().map(|begun| begun.chunk);
+        let next = (!self.next.is_empty()).then_some(self.next.start);
+        let in_shard = self.shard.as_ref().and_then(|shard| shard.chunk(self.plan));
+        let untaken = self.job.shards.as_ref().and_then(Shards::first);
+        [in_flight, begun, next, in_shard, untaken].into_iter().flatten().min()
     }
 
     /// Bytes of memory of the piece that the walk is at.
@@ -349,6 +380,15 @@ impl<'j, 'a> State<'j, 'a> {
     /// Notes that a chunk failed, and cancels what comes after it.
     fn fail(&mut self, chunk: usize, error: Error) {
         self.job.queue.fail(chunk, error);
+        self.cancel_unwanted();
+    }
+
+    /// Notes that no chunk from this one on is done any more, and none at all without one.
+    fn end_at(&mut self, first: Option<usize>, error: Error) {
+        match first {
+            Some(first) => self.job.queue.fail(first, error),
+            None => self.job.queue.fail_all(error),
+        }
         self.cancel_unwanted();
     }
 
@@ -817,3 +857,6 @@ impl<'j, 'a> State<'j, 'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! The chunks of a plan, shard by shard, so that all that is read of a shard is read while it is open: from one version
 //! of it, and neighbours at once.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -77,6 +78,28 @@ impl<'p> Shards<'p> {
             };
         }
         Ok(Some(part))
+    }
+
+    /// The first in the plan's order of the chunks that have not been taken. It need not be in the next shard or part
+    /// of one.
+    pub(super) fn first(&self) -> Option<usize> {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let (all, rest) = next.as_ref()?;
+        // All shards after that have later ones.
+        self.first_after(all).into_iter().chain(rest.chunk(self.plan)).min()
+    }
+
+    /// The first chunk of the shard after this one.
+    fn first_after(&self, all: &Ranges) -> Option<usize> {
+        let dimensions = self.plan.dimensions();
+        // As in `after`.
+        let step = (0..all.len()).rev().find(|&d| all[d].end < dimensions[d].len())?;
+        let at = |d: usize| match d.cmp(&step) {
+            Ordering::Less => all[d].start,
+            Ordering::Equal => all[d].end,
+            Ordering::Greater => 0,
+        };
+        Some((0..all.len()).fold(0, |number, d| number * dimensions[d].len() + at(d)))
     }
 
     /// The shard after this one.
@@ -234,14 +257,14 @@ mod tests {
             let plan = Plan::new(&variable, &Hyperslab::new(&[0; 3], &count), Access::Read).unwrap();
             let shards = Shards::new(&plan, 2).unwrap();
             let (mut found, mut lens) = (Vec::new(), Vec::new());
+            let missing = |found: &[usize]| (0..plan.num_chunks()).find(|chunk| !found.contains(chunk));
             while let Some(mut part) = shards.take_if(|_| true).unwrap() {
                 lens.push(part.len());
-                let first = part.chunk(&plan).unwrap();
-                assert!(found.iter().min().is_none_or(|least| *least <= first));
                 while let Some(chunk) = part.chunk(&plan) {
                     found.push(chunk);
                     part.advance();
                 }
+                assert_eq!(shards.first(), missing(&found));
             }
             assert_eq!((lens.len(), lens.into_iter().max()), (num_parts, Some(longest)));
             found.sort_unstable();

@@ -565,6 +565,37 @@ fn ranges_of_one_chunk_are_read_many_at_a_time() {
     }
 }
 
+/// Shards in memory with more chunks than are asked for at a time: some chunks of the second come before others of the
+/// first.
+#[test]
+fn the_first_chunk_that_fails_is_found_in_any_shard() {
+    const COLUMNS: usize = 2600;
+    let storage = Storage::new(Memory::new()).unwrap();
+    let lengths = [("[16, 20]", "[2, 2600]"), ("[8, 10]", "[2, 1300]"), ("[4, 5]", "[1, 1]")];
+    let json = lengths.iter().fold(metadata(true, false), |json, (old, new)| json.replace(old, new));
+    storage.write("zarr.json", json.as_bytes()).unwrap();
+    let array = Array::open_in(&storage, "", Access::Write).unwrap();
+    array.write(&Hyperslab::all(), &[7; 2 * COLUMNS]).unwrap();
+    // By its index, a chunk in the second row of the first shard is too short, and one in the first row of the second.
+    for (name, number) in [("c/0/0", COLUMNS / 2), ("c/0/1", 5)] {
+        let mut shard = read_whole(&*storage, name, usize::MAX).unwrap().unwrap().to_vec();
+        let index = shard.len() - 16 * COLUMNS;
+        shard[index + 16 * number + 8] = 3;
+        storage.write(name, &shard).unwrap();
+    }
+    let array = Array::open_in(&storage, "", Access::Read).unwrap();
+    let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
+    let first = COLUMNS / 2 + 5;
+    for threads in [1, 2] {
+        let (mut out, mut done) = (vec![0; 4 * 2 * COLUMNS], 0);
+        let options = Options::default().with_threads(threads);
+        let transfer = Transfer::new(&plan, None, array.store(), 0..2 * COLUMNS, options).unwrap();
+        let error = transfer.read(out.as_mut_slice().into(), &mut done).unwrap_err();
+        assert_eq!((error.chunk(), done), (Some(&[0, first as isize][..]), first));
+        assert!(out[..4 * first].chunks(4).all(|value| value == 7i32.to_ne_bytes()));
+    }
+}
+
 #[test]
 fn places_that_lie_outside_of_a_shard_are_errors() {
     let (later, array) = made(true, false, |_| {});

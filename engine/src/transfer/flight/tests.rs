@@ -1,0 +1,237 @@
+//! Reads that fail or are ended, by shards and in the plan's order: what counts as done has been read.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ffi::c_int;
+use std::sync::Mutex;
+
+use super::*;
+use crate::buffer::Buffer;
+use crate::hyperslab::Hyperslab;
+use crate::store::{RawRequest, Request};
+use crate::transfer::progress::Progress;
+use crate::transfer::team;
+use crate::variable::Variable;
+
+const ROWS: usize = 2;
+const COLUMNS: usize = 6;
+const CHUNKS: usize = ROWS * COLUMNS;
+
+/// What an element of a chunk that is absent reads as.
+const FILL: u8 = 99;
+
+/// A store of chunks in two rows, whose elements are the chunk's number and 1.
+#[derive(Debug, Clone, Copy)]
+struct Chunks {
+    has_latency: bool,
+    is_in_batches: bool,
+    /// Whether each flight gives back last what was started first.
+    is_reversed: bool,
+    /// How many requests each flight has.
+    limit: usize,
+    /// These chunks have errors, with this status and their numbers.
+    faults: [usize; 2],
+    /// Waiting fails in a flight when it has given back so many.
+    waits: usize,
+    absent: usize,
+}
+
+const STATUS: c_int = 1000;
+
+/// No chunk.
+const NONE: usize = usize::MAX;
+
+impl ChunkReader for Chunks {
+    fn fill(&self, _: &Request<'_>, _: &mut Buffer<'_>) -> Result<Filled> {
+        Err(ErrorKind::Internal.into())
+    }
+
+    fn range_gap(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn in_flight(&self) -> Option<&dyn InFlight> {
+        Some(self)
+    }
+}
+
+impl InFlight for Chunks {
+    fn has_latency(&self) -> bool {
+        self.has_latency
+    }
+
+    fn begin<'s, 'f: 's>(&'f self, _: &'s Sharing<'f>) -> Result<Box<dyn Flight + 's>> {
+        Ok(Box::new(ChunkFlight { chunks: self, requests: VecDeque::new(), waits: 0 }))
+    }
+}
+
+struct ChunkFlight<'f> {
+    chunks: &'f Chunks,
+    requests: VecDeque<*mut RawRequest>,
+    waits: usize,
+}
+
+fn number(request: *mut RawRequest) -> usize {
+    // SAFETY: the request is the library's.
+    let (indices, ..) = unsafe { RawRequest::asked_for(request) };
+    indices[0] as usize * COLUMNS + indices[1] as usize
+}
+
+impl Flight for ChunkFlight<'_> {
+    fn limit(&self, _: usize) -> usize {
+        self.chunks.limit
+    }
+
+    fn is_in_batches(&self) -> bool {
+        self.chunks.is_in_batches
+    }
+
+    unsafe fn start(&mut self, request: *mut RawRequest) -> Result<bool> {
+        if number(request) == self.chunks.absent {
+            return Ok(false);
+        }
+        self.requests.push_back(request);
+        assert!(self.requests.len() <= self.chunks.limit);
+        Ok(true)
+    }
+
+    fn wait(&mut self) -> Result<*mut RawRequest> {
+        self.waits += 1;
+        if self.waits > self.chunks.waits {
+            self.requests.clear();
+            return Err(ErrorKind::Callback(STATUS - 1).into());
+        }
+        let next = if self.chunks.is_reversed { self.requests.pop_back() } else { self.requests.pop_front() };
+        let (request, number) = next.map(|request| (request, number(request))).unwrap();
+        // SAFETY: the request is in flight.
+        unsafe {
+            let RawRequest { buffer, size, .. } = *request;
+            buffer.cast::<u8>().write_bytes(number as u8 + 1, size);
+            (*request).nbytes = size;
+            if self.chunks.faults.contains(&number) {
+                (*request).status = STATUS as isize + number as isize;
+            }
+        }
+        Ok(request)
+    }
+
+    fn outcome(&mut self, status: c_int, nbytes: usize) -> Result<Filled> {
+        if status == 0 { Ok(Filled::Stored(nbytes)) } else { Err(ErrorKind::Callback(status).into()) }
+    }
+
+    unsafe fn cancel(&mut self, request: *mut RawRequest) {
+        assert!(self.requests.contains(&request));
+    }
+}
+
+/// What has become of a read.
+struct Outcome {
+    status: c_int,
+    done: usize,
+    /// How many of the first chunks have been read.
+    read: usize,
+    /// The number of calls of the progress function, which ends the read at one of them.
+    calls: usize,
+}
+
+fn read(variable: &Variable, chunks: Chunks, workers: usize, end_at: usize) -> Outcome {
+    // Of each chunk a part that is in two ranges, or one.
+    let of_chunk = variable.grid(Access::Read).chunk_bytes();
+    let stride = if of_chunk == 4 { 2 } else { 1 };
+    let (count, strides) = ([ROWS, COLUMNS * of_chunk / stride], [1, stride as isize]);
+    let slab = Hyperslab::new(&[0, 0], &count).with_stride(&strides);
+    let plan = Plan::new(variable, &slab, Access::Read).unwrap();
+    let (store, mut out) = (ChunkStore::new(chunks).unwrap(), vec![0; plan.selected_bytes()]);
+    let (calls, done) = (Cell::new(0), RefCell::new(Vec::new()));
+    let progress = |at: Progress| {
+        calls.set(calls.get() + 1);
+        done.borrow_mut().push(at.chunks_done);
+        c_int::from(calls.get() == end_at)
+    };
+    let tracker = Tracker::of_plan(true, &plan, &(0..CHUNKS));
+    let (of, options) = ((&plan, &store, 0..CHUNKS), (Options::default(), None));
+    let job = Job::new(of, store.in_flight().unwrap(), tracker, workers, None, options).unwrap();
+    let destination = Destination::from(out.as_mut_slice());
+    let (own, failures) = (|| job.run(Some(&progress), &destination), Mutex::new(0));
+    team::run(workers, &|| job.run(None, &destination), own, &|| *failures.lock().unwrap() += 1);
+    assert_eq!(*failures.lock().unwrap(), 0);
+    let mut num_done = 0;
+    let status = job.queue.finish(&mut num_done).map_or_else(|error| error.status(), |()| 0);
+    assert!(done.borrow().is_sorted());
+    let of_one = out.len() / CHUNKS;
+    let is_read = |number: usize| {
+        let value = if number == chunks.absent { FILL } else { number as u8 + 1 };
+        out[number * of_one..][..of_one].iter().all(|&byte| byte == value)
+    };
+    let read = (0..CHUNKS).position(|number| !is_read(number)).unwrap_or(CHUNKS);
+    Outcome { status, done: num_done, read, calls: calls.get() }
+}
+
+/// Calls a function for stores of all kinds, with shards and without, and with chunks that are read in ranges.
+fn for_all(mut check: impl FnMut(&Variable, Chunks)) {
+    for (of_chunk, columns_of_shard) in [(1, 0), (1, 2), (1, 3), (4, 2)] {
+        let mut variable = Variable::new(&[ROWS, COLUMNS * of_chunk], &[1, of_chunk], 1).unwrap();
+        variable.set_fill_value(Some(&[FILL])).unwrap();
+        if columns_of_shard > 0 {
+            variable.set_write_grid(Some(&[ROWS, columns_of_shard * of_chunk])).unwrap();
+        }
+        for limit in if cfg!(miri) { vec![1, 4] } else { vec![1, 2, 3, 4, 5, 7, CHUNKS, 30] } {
+            for (has_latency, is_in_batches) in [(true, false), (false, true), (false, false)] {
+                for is_reversed in [false, true] {
+                    let (faults, waits, absent) = ([NONE; 2], NONE, if limit % 2 == 0 { 4 } else { NONE });
+                    let chunks = Chunks { has_latency, is_in_batches, is_reversed, limit, faults, waits, absent };
+                    check(&variable, chunks);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_chunk_that_fails_is_found() {
+    for workers in [1, 3] {
+        for_all(|variable, chunks| {
+            for (one, other) in (0..CHUNKS).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                if [one, other].contains(&chunks.absent) || workers > 1 && (one + other) % 5 > 0 {
+                    continue;
+                }
+                let chunks = Chunks { faults: [one, other], ..chunks };
+                let Outcome { status, done, read, .. } = read(variable, chunks, workers, 0);
+                assert_eq!((status, done, read), (STATUS + other as c_int, other, other), "{chunks:?}, {one}");
+            }
+        });
+    }
+}
+
+#[test]
+fn what_is_done_has_been_read_when_waiting_fails() {
+    for workers in [1, 3] {
+        for_all(|variable, chunks| {
+            for waits in 0..CHUNKS - 1 {
+                let chunks = Chunks { waits, ..chunks };
+                let Outcome { status, done, read, .. } = read(variable, chunks, workers, 0);
+                if workers == 1 {
+                    assert_eq!((status, done), (STATUS - 1, read), "{chunks:?}");
+                }
+                assert!(done <= read && (status == 0) == (done == CHUNKS), "{chunks:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn progress_is_asked_once_for_each_chunk_and_never_after_the_end() {
+    for workers in [1, 3] {
+        for_all(|variable, chunks| {
+            for end_at in 1..=CHUNKS + 1 {
+                let Outcome { status, done, read, calls } = read(variable, chunks, workers, end_at);
+                if workers == 1 {
+                    assert_eq!((done, calls), (read, end_at.min(CHUNKS)), "{chunks:?}, {end_at}");
+                }
+                assert!(done <= read && calls <= end_at.min(CHUNKS), "{chunks:?}, {end_at}");
+                assert_eq!(status, c_int::from(calls == end_at), "{chunks:?}, {end_at}");
+                assert_eq!(status == 0, done == CHUNKS, "{chunks:?}, {end_at}");
+            }
+        });
+    }
+}
