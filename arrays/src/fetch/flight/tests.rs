@@ -260,12 +260,12 @@ fn other_shard(is_longer: bool) -> Vec<u8> {
 }
 
 /// Objects in memory, of which something happens when one has been opened.
-struct Watched {
+struct Watched<F> {
     memory: Memory,
-    opened: Box<dyn Fn(&Memory, &str) + Send + Sync>,
+    opened: F,
 }
 
-impl ObjectStore for Watched {
+impl<F: Fn(&Memory, &str) + Send + Sync> ObjectStore for Watched<F> {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         self.memory.read(name, begin, buffer)
     }
@@ -310,11 +310,11 @@ fn a_shard_that_is_replaced_while_others_are_read_is_read_old_or_new() {
     let shard = read_whole(&*new, "c/0/0", usize::MAX).unwrap().unwrap();
     let is_watched = Arc::new(AtomicBool::new(false));
     let watched = is_watched.clone();
-    let opened = Box::new(move |memory: &Memory, name: &str| {
+    let opened = move |memory: &Memory, name: &str| {
         if watched.load(Relaxed) && name == "c/0/1" {
             memory.write("c/0/0", &shard).unwrap();
         }
-    });
+    };
     let storage = Storage::new(Watched { memory: Memory::new(), opened }).unwrap();
     storage.write("zarr.json", metadata(true, false).as_bytes()).unwrap();
     let mut array = Array::open_in(&storage, "", Access::Write).unwrap();
