@@ -216,7 +216,7 @@ fn a_shape_is_changed_of_the_array_that_is_stored() {
     for (_temporary, storage) in storages("resize-replaced") {
         let [old_fill, fill] = [11i32, 22].map(i32::to_ne_bytes);
         let plain = Description::new(&[8], ElementType::Int).with_chunk_shape(&[4]);
-        Array::create_in(&storage, "x", &plain.clone().with_codecs(&[]).with_fill_value(&old_fill)).unwrap();
+        Array::create_in(&storage, "x", &plain.with_codecs(&[]).with_fill_value(&old_fill)).unwrap();
         let mut a = Array::open_in(&storage, "x", Access::Write).unwrap();
         let other = plain.with_endian(Endian::Big).with_separator(Separator::Dot).with_fill_value(&fill);
         let b = Array::create_in(&storage, "x", &other.with_overwrite(true)).unwrap();
