@@ -2145,8 +2145,8 @@ int nczchunk_chunkshape_rechunkit(size_t rank,
  * nczchunk_chunkshape_netcdf, nczchunk_chunkshape_h5py and nczchunk_chunkshape_rechunkit give.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; typesize 0 or above 4 GiB - 1; no pattern; a length of 0 in a pattern; a
- * weight that is not positive; a negative number in costs), NCZCHUNK_EDIMSIZE (a length of 0), NCZCHUNK_EMAXDIMS (rank
- * above NCZCHUNK_MAX_RANK), NCZCHUNK_ENOMEM.
+ * weight that is not positive; a negative number in costs; least_bytes above most_bytes), NCZCHUNK_EDIMSIZE (a length
+ * of 0), NCZCHUNK_EMAXDIMS (rank above NCZCHUNK_MAX_RANK), NCZCHUNK_ENOMEM.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_advise(size_t rank,
