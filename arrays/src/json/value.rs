@@ -188,7 +188,8 @@ impl Value {
             }
         }
         let mut added = Vec::new();
-        let before = ByName::new(members)?;
+        let mut before = ByName::new(members)?;
+        before.order.retain(|&place| members[place].0.is_unicode());
         for (name, value) in others.distinct().filter(|(name, _)| before.get(name).is_none()) {
             alloc::push(&mut added, (alloc::text(name)?.into(), value.copied()?))?;
         }

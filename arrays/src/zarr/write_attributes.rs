@@ -241,6 +241,10 @@ mod tests {
         assert_eq!(set("{}", given).unwrap(), given);
         assert_eq!(set(r#"{"x":1,"a":2,"y":3}"#, r#"{"n":4,"a":[5]}"#).unwrap(), r#"{"x":1,"a":[5],"y":3,"n":4}"#);
         assert_eq!(set(r#"{"\ud800":1}"#, r#"{"n":1,"n":2}"#).unwrap(), r#"{"\ud800":1,"n":2}"#);
+        // A name that is only read like another is none of its members.
+        assert_eq!(set(r#"{"\ud800":1}"#, "{\"\u{fffd}\":6}").unwrap(), "{\"\\ud800\":1,\"\u{fffd}\":6}");
+        let both = "{\"\u{fffd}\":2,\"\\ud800\":1}";
+        assert_eq!(set(both, "{\"\u{fffd}\":6}").unwrap(), both.replace('2', "6"));
         // The type that is written of an attribute is that of its former value.
         let typed = r#"{"_nczarr_attr":{"types":{"a":"<i2","b":"<i4"}},"a":1}"#;
         let due = r#"{"_nczarr_attr":{"types":{"b":"<i4"}},"a":true}"#;
