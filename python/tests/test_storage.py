@@ -201,6 +201,10 @@ def test_what_is_no_exception_is_raised_itself(tmp_path):
     names.append("zarr.json")
     with pytest.raises(KeyboardInterrupt):
         nczchunk.open(storage, "a")
+    # Also where an error of one array does not end a list.
+    names[:] = ["a/zarr.json"]
+    with pytest.raises(KeyboardInterrupt):
+        nczchunk.list_nodes(storage)
     names.clear()
     assert (array[...] == 0).all()
 

@@ -108,7 +108,7 @@ pub(super) fn walk(
         }
         let found = match location.and_then(|location| Ok((node(storage, &name)?, location))) {
             // The group itself has to be readable. A member that is not is reported with its status.
-            Err(error) if !is_first && matches!(error.kind(), ErrorKind::System(_) | ErrorKind::Metadata(_)) => {
+            Err(error) if !is_first && is_of_member(&error) => {
                 Node::unreadable(&name, error).map(|node| (Some((node, Consolidated::Inline(None))), None))
             }
             found => found,
@@ -133,6 +133,12 @@ pub(super) fn walk(
         is_first = false;
     }
     Ok(())
+}
+
+/// Whether an error of reading a member says nothing of the others.
+fn is_of_member(error: &Error) -> bool {
+    use ErrorKind::{Callback, Limit, Metadata, Refused, System};
+    matches!(error.kind(), System(_) | Metadata(_) | Limit { .. } | Refused | Callback(_))
 }
 
 /// Where the consolidated metadata of a group are.
@@ -370,6 +376,40 @@ mod tests {
         fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
             Ok(())
         }
+    }
+
+    /// A storage in which the group `b` cannot be read.
+    struct Locked(Memory, ErrorKind);
+
+    impl ObjectStore for Locked {
+        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            if name == "b/.zgroup" { Err(self.1.into()) } else { self.0.read(name, begin, buffer) }
+        }
+
+        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            self.0.list(prefix, one)
+        }
+    }
+
+    #[test]
+    fn a_member_that_cannot_be_read_does_not_end_a_list() {
+        let limit = ErrorKind::Limit { name: "metadata", needed: None, limit: 1 };
+        for kind in [ErrorKind::System(13), ErrorKind::Refused, ErrorKind::Callback(7), limit] {
+            let storage = Storage::new(Locked(objects(), kind)).unwrap();
+            let nodes = list(&storage, "", true).unwrap();
+            assert_eq!(names(&nodes), ["", "a", "b", "c"]);
+            assert_eq!(nodes[2].error().map(Error::kind), Some(kind));
+            // What the caller says of a node is no error of a member, and neither is the group that is asked for.
+            let mut num_told = 0;
+            let ended = list_each(&storage, "", true, &mut |_| {
+                num_told += 1;
+                if num_told == 2 { Err(kind.into()) } else { Ok(()) }
+            });
+            assert_eq!((ended.unwrap_err().kind(), num_told), (kind, 2));
+            assert_eq!(list(&storage, "b", true).unwrap_err().kind(), kind);
+        }
+        let storage = Storage::new(Locked(objects(), ErrorKind::OutOfMemory)).unwrap();
+        assert_eq!(list(&storage, "", true).unwrap_err().kind(), ErrorKind::OutOfMemory);
     }
 
     #[test]

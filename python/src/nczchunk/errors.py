@@ -141,13 +141,20 @@ def remember(message: str, error: BaseException) -> int:
     return status
 
 
+def raise_interruption(status: int) -> None:
+    """Raises what a callback has ended with, if it is no Exception, such as KeyboardInterrupt."""
+    found = _raised.get(status)
+    if found is not None and not isinstance(found[1], Exception):
+        _raised.pop(status, None)
+        raise found[1]
+
+
 def error_of(status: int, message: str, dimension: int | None = None, chunk: tuple[int, ...] | None = None) -> Error:
     """The error that stands for a status."""
+    raise_interruption(status)
     found = _raised.pop(status, None)
     if found is not None:
         message, cause = found
-        if not isinstance(cause, Exception):
-            raise cause  # such as KeyboardInterrupt
         failure = StorageFailure(message, status, dimension, chunk)
         failure.__cause__ = cause
         return failure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _c, limits
+from . import _c, errors, limits
 from ._c import FOUND, c
 from .attributes import collect, left_out
 from .storage import same_as_path
@@ -95,6 +95,7 @@ def _node(pointer):
     rank = range(node.rank)
     name = node.name.decode(errors="replace")
     format = node.format.decode()
+    errors.raise_interruption(node.status)
     attrs = collect(node.attributes_json, node.num_attributes,
                     lambda i, one: _c.call(c.node_attribute_at, pointer, i, one), format)
     problem = node.message.decode(errors="replace") if node.status else None
