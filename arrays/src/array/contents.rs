@@ -128,18 +128,22 @@ impl Contents {
         alloc::push(&mut keys, String::new())?;
         while let Some(prefix) = keys.pop() {
             let full = if prefix.is_empty() { alloc::text(name)? } else { alloc::text(&below(name, &prefix)?)? };
-            storage.list(&full, &mut |last, entry| {
+            storage.list_all(&full, &mut |last, entry| {
                 let key = below(&prefix, last)?;
                 let object = alloc::text(&below(&full, last)?)?;
                 match entry {
-                    Entry::Object if prefix.is_empty() && zarr::DOCUMENTS.contains(&last) => {
+                    Some(Entry::Object) if prefix.is_empty() && zarr::DOCUMENTS.contains(&last) => {
                         alloc::push(&mut self.documents, object)?;
                     }
-                    Entry::Object if names.is_chunk(&key)? => alloc::push(&mut self.chunks, object)?,
-                    Entry::Prefix if names.is_prefix(&key) && storage.is_link(&object)? => {
+                    Some(Entry::Object) if names.is_chunk(&key)? => alloc::push(&mut self.chunks, object)?,
+                    Some(Entry::Prefix) if names.is_prefix(&key) && storage.is_link(&object)? => {
                         alloc::push(&mut self.chunks, object)?;
                     }
-                    Entry::Prefix if names.is_prefix(&key) => {
+                    // A link that leads nowhere.
+                    None if names.is_chunk(&key)? && storage.is_link(&object)? => {
+                        alloc::push(&mut self.chunks, object)?;
+                    }
+                    Some(Entry::Prefix) if names.is_prefix(&key) => {
                         alloc::push(&mut keys, alloc::text(&key)?)?;
                         alloc::push(&mut self.prefixes, object)?;
                     }
@@ -152,13 +156,13 @@ impl Contents {
     }
 
     fn add_group(&mut self, storage: &Storage, name: &str, nodes: &mut Vec<String>) -> Result<()> {
-        storage.list(name, &mut |last, entry| {
+        storage.list_all(name, &mut |last, entry| {
             let full = alloc::text(&below(name, last)?)?;
             match entry {
-                Entry::Object if zarr::DOCUMENTS.contains(&last) => alloc::push(&mut self.documents, full)?,
-                Entry::Object => in_the_way(&full)?,
-                Entry::Prefix if storage.is_link(&full)? => alloc::push(&mut self.chunks, full)?,
-                Entry::Prefix => {
+                Some(Entry::Object) if zarr::DOCUMENTS.contains(&last) => alloc::push(&mut self.documents, full)?,
+                Some(Entry::Object) | None => in_the_way(&full)?,
+                Some(Entry::Prefix) if storage.is_link(&full)? => alloc::push(&mut self.chunks, full)?,
+                Some(Entry::Prefix) => {
                     alloc::push(&mut self.prefixes, alloc::text(&full)?)?;
                     alloc::push(nodes, full)?;
                 }

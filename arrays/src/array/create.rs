@@ -390,6 +390,46 @@ mod tests {
         std::fs::remove_dir_all(&top).unwrap();
     }
 
+    /// What no object can be belongs to somebody, too. What a killed writer has left does not.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn what_is_no_object_is_not_overwritten() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        use std::os::unix::fs::symlink;
+        let top = std::env::temp_dir().join(format!("nczchunk-no-object-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        std::fs::create_dir_all(&top).unwrap();
+        let storage = Storage::new(crate::object::Directory::open(&top).unwrap()).unwrap();
+        let four = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_overwrite(true);
+        for (name, above) in [("a", "a"), ("a", "a/c"), ("g", "g"), ("g", "g/a/c")] {
+            create(&storage, if name == "a" { "a" } else { "g/a" }, &four).unwrap();
+            let above = top.join(above);
+            std::fs::create_dir_all(&above).unwrap();
+            std::fs::write(above.join(".1.17.3.partial"), "").unwrap();
+            for (other, shown) in [("r\u{e9}s", "r\u{fffd}s"), ("a\\b", "a\\b"), ("link", "link")] {
+                // In Latin-1.
+                let bytes: Vec<u8> = other.chars().map(|letter| letter as u8).collect();
+                let other = above.join(OsStr::from_bytes(&bytes));
+                if shown == "link" { symlink("nowhere", &other) } else { std::fs::create_dir(&other) }.unwrap();
+                let error = create(&storage, name, &four).unwrap_err();
+                assert!(error.kind() == ErrorKind::Exists && error.about().ends_with(shown), "{error}");
+                assert!(other.symlink_metadata().is_ok());
+                let array = if name == "a" { "a" } else { "g/a" };
+                assert!(documents::is_there(&storage, array, V3).unwrap());
+                std::fs::remove_dir(&other).or_else(|_| std::fs::remove_file(&other)).unwrap();
+            }
+            // A chunk that is a link is one wherever that leads.
+            if above.ends_with("c") {
+                symlink("nowhere", above.join("1")).unwrap();
+            }
+            create(&storage, name, &four).unwrap();
+            assert!(!above.join("1").is_symlink());
+            std::fs::remove_dir_all(top.join(name)).unwrap();
+        }
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+
     #[test]
     fn names_of_documents_are_no_names_of_arrays() {
         use crate::ArrayFormat::{NcZarr, ZarrV2, ZarrV3};

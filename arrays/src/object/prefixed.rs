@@ -130,6 +130,11 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         self.full(prefix, |full| self.objects.list(full, one))
     }
 
+    fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        self.full(prefix, |full| self.objects.list_all(full, one))
+    }
+
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.object(name, |full| self.objects.write(full, bytes))
     }
@@ -385,7 +390,7 @@ mod tests {
         assert_eq!(below.read_version("x", ByteRange::At(0), &mut buffer), Ok(None));
         assert!(matches!(below.open("x"), Ok(Opening::Absent)));
         let mut one = |_: &str, _| Ok(());
-        assert_eq!((below.list("", &mut one), below.list("x", &mut one)), (Ok(()), Ok(())));
+        assert_eq!((below.list("", &mut one), below.list_all("x", &mut |_, _| Ok(()))), (Ok(()), Ok(())));
         assert_eq!((below.remove_empty("x"), below.remove_unfinished("")), (Ok(()), Ok(())));
         assert_eq!(below.finish(), Ok(()));
         assert_eq!((below.location(""), below.location("x")), (Ok(Some(1)), Ok(Some(1))));

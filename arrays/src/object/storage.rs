@@ -291,14 +291,22 @@ impl Storage {
     /// # Errors
     /// Those of the objects, and of `one`.
     pub fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.list_all(prefix, &mut |last, entry| entry.map_or(Ok(()), |entry| one(last, entry)))
+    }
+
+    /// [`ObjectStore::list_all`], where what is listed as an object or a prefix has a name that objects can have.
+    ///
+    /// # Errors
+    /// Those of the objects, and of `one`.
+    pub fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
         // What fails ends the listing, whatever the objects make of it.
         let mut failed: Option<Error> = None;
-        let listed = self.objects.list(prefix, &mut |last, entry| {
+        let listed = self.objects.list_all(prefix, &mut |last, entry| {
             if let Some(error) = &failed {
                 return Err(error.clone());
             }
-            let is_last_part = check_name(last).is_ok() && !last.contains('/');
-            if is_last_part { one(last, entry).inspect_err(|error| failed = Some(error.clone())) } else { Ok(()) }
+            let is_told = entry.is_none() || check_name(last).is_ok() && !last.contains('/');
+            if is_told { one(last, entry).inspect_err(|error| failed = Some(error.clone())) } else { Ok(()) }
         });
         failed.map_or(listed, Err)
     }

@@ -116,6 +116,17 @@ pub trait ObjectStore: Send + Sync {
     /// Those of `one`, and any other.
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
 
+    /// The same, which also calls `one`, with `None`, for everything else that is there and that a program could lose:
+    /// what has a name that no object can have, such as one that is not Unicode, and what is no object, such as a pipe
+    /// or a link that leads nowhere. The name is shown as well as a text can. What writers leave half written is left
+    /// out, as in `list`. By default there is nothing else.
+    ///
+    /// # Errors
+    /// Those of `list`.
+    fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
+        self.list(prefix, &mut |last, entry| one(last, Some(entry)))
+    }
+
     /// Writes a whole object, or replaces the existing object atomically: a reader finds the old bytes or the new ones.
     ///
     /// # Errors
@@ -353,6 +364,10 @@ macro_rules! forward {
 
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
                 (**self).list(prefix, one)
+            }
+
+            fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
+                (**self).list_all(prefix, one)
             }
 
             fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {

@@ -163,6 +163,10 @@ impl ObjectStore for Unchanged {
         self.0.list(prefix, one)
     }
 
+    fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
+        self.0.list_all(prefix, one)
+    }
+
     fn remove(&self, _name: &str) -> Result<()> {
         Ok(())
     }

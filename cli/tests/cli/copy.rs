@@ -853,6 +853,32 @@ fn what_belongs_to_no_array_is_not_replaced_with_it() {
     }
 }
 
+/// Neither is what has a name that no object can have.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_has_another_name_is_not_replaced_with_an_array() {
+    use std::os::unix::ffi::OsStrExt;
+    let directory = Temporary::new();
+    let force = ["copy", "data/coads_sst.zarr", "@/x", "--force"];
+    run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x"]).text();
+    std::fs::write(directory.join("x/c/.0.17.3.partial"), "killed").unwrap();
+    for (other, shown) in [(&b"r\xe9s.txt"[..], "r\u{fffd}s.txt"), (b"a\\b.txt", "a\\b.txt"), (b"d\xe9/f", "d\u{fffd}")]
+    {
+        let path = directory.join("x").join(std::ffi::OsStr::from_bytes(other));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "mine").unwrap();
+        let before = tree(&directory);
+        let message = run_at(&directory, &force).message(1);
+        assert!(message.contains(shown), "{message}");
+        assert!(tree(&directory) == before, "{shown}");
+        std::fs::remove_file(&path).unwrap();
+        if !path.parent().unwrap().ends_with("x") {
+            std::fs::remove_dir(path.parent().unwrap()).unwrap();
+        }
+    }
+    run_at(&directory, &force).text();
+}
+
 #[test]
 fn zip_files_are_replaced_if_they_have_an_array() {
     let directory = Temporary::new();

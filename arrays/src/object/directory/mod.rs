@@ -38,7 +38,8 @@ use crate::open_object::{ObjectState, Opening, Versions};
 /// - An object is written to a file `.<name>.<process>.<number>.partial` beside the object's file, and then replaces
 ///   that file. The new file has the permissions of a new file, and replaces a symbolic link. Missing directories are
 ///   created. They remain when their last object is removed.
-/// - Listings leave out such temporary files and zarr-python's, and names that no object can have.
+/// - Listings leave out such temporary files and zarr-python's, and names that no object can have; `list_all` tells of
+///   these names.
 /// - On Windows a name with a `:`, or with a part that ends with a dot or a space, is an error, and names that differ
 ///   in case alone are one object. A write may fail with `EACCES` while another has the object's file open, where the
 ///   file system cannot replace such a file.
@@ -108,10 +109,8 @@ impl Directory {
         alloc::push(&mut directories, alloc::text(prefix)?)?;
         while let Some(directory) = directories.pop() {
             let (mut failed, mut below) = (None, Vec::new());
-            let mut found = |last: &str, entry: Entry| {
-                if check_name(last).is_err() {
-                    return Ok(());
-                }
+            let mut found = |last: &str, entry: Option<Entry>| {
+                let Some(entry) = entry.filter(|_| check_name(last).is_ok()) else { return Ok(()) };
                 let slash = if directory.is_empty() { "" } else { "/" };
                 let mut name = alloc::text(&directory)?;
                 alloc::push_text(&mut name, slash)?;
@@ -263,13 +262,18 @@ impl ObjectStore for Directory {
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.list_all(prefix, &mut |name, entry| entry.map_or(Ok(()), |entry| one(name, entry)))
+    }
+
+    fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
         let mut of_one = None;
         let listed = self.root.list(prefix, &mut |name, entry| {
-            if check_name(name).is_err() || name.contains('/') || temp_name::is_partial(name) {
+            if temp_name::is_partial(name) {
                 return true;
             }
-            of_one = one(name, entry).err();
+            let is_name = check_name(name).is_ok() && !name.contains('/');
+            of_one = one(name, entry.filter(|_| is_name)).err();
             of_one.is_none()
         });
         of_one.map_or(Ok(()), Err)?;

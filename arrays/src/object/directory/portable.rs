@@ -170,7 +170,7 @@ impl Root {
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
-    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
+    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> bool) -> io::Result<()> {
         let path = self.path(name)?;
         let entries = match fs::read_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::metadata(&self.0).map(drop),
@@ -182,16 +182,16 @@ impl Root {
         for entry in entries {
             let entry = entry?;
             let last = entry.file_name();
-            let Some(last) = last.to_str() else { continue };
             // Of a link, what it leads to.
             let found = match fs::metadata(entry.path()) {
-                Ok(metadata) if metadata.is_file() => Entry::Object,
-                Ok(metadata) if metadata.is_dir() => Entry::Prefix,
-                Ok(_) => continue,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                _ if last.to_str().is_none() => None,
+                Ok(metadata) if metadata.is_file() => Some(Entry::Object),
+                Ok(metadata) if metadata.is_dir() => Some(Entry::Prefix),
+                Ok(_) => None,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => return Err(error),
             };
-            if !one(last, found) {
+            if !one(&last.to_string_lossy(), found) {
                 break;
             }
         }

@@ -191,7 +191,7 @@ impl ObjectStore for Portable {
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        Ok(self.0.list(prefix, &mut |name, entry| one(name, entry).is_ok())?)
+        Ok(self.0.list(prefix, &mut |name, entry| entry.is_none_or(|entry| one(name, entry).is_ok()))?)
     }
 }
 
@@ -230,6 +230,13 @@ fn the_portable_half_does_the_same() {
         symlink("nowhere", temporary.0.join("dangling")).unwrap();
         symlink("/dev/null", temporary.0.join("device")).unwrap();
         assert_eq!(list(&portable, ""), ["a/", "c"]);
+        let mut num_others = 0;
+        let one = &mut |_: &str, entry: Option<Entry>| {
+            num_others += usize::from(entry.is_none());
+            true
+        };
+        portable.0.list("", one).unwrap();
+        assert_eq!(num_others, 2);
         symlink("loop", temporary.0.join("loop")).unwrap();
         assert!(portable.0.list("", &mut |_, _| true).is_err());
         ["dangling", "device", "loop"].iter().for_each(|name| portable.0.remove(name).unwrap());

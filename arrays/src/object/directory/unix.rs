@@ -173,7 +173,9 @@ impl Root {
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
-    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Entry) -> bool) -> io::Result<()> {
+    /// There is no entry for what is neither a file nor a directory, nor for a name that is not Unicode, which is then
+    /// told as well as a text can.
+    pub(super) fn list(&self, name: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> bool) -> io::Result<()> {
         if name.is_empty() {
             // A directory that has been removed can be opened by way of its descriptor.
             self.is_there()?;
@@ -185,17 +187,16 @@ impl Root {
             directory => Stream::new(directory?.into())?,
         };
         while let Some((last, kind)) = directory.next()? {
-            let Ok(last) = last.to_str() else { continue };
-            if last == "." || last == ".." {
+            if last == c"." || last == c".." {
                 continue;
             }
-            let entry = match kind {
-                libc::DT_REG => Some(Entry::Object),
-                libc::DT_DIR => Some(Entry::Prefix),
-                libc::DT_LNK | libc::DT_UNKNOWN => directory.entry(last)?,
+            let entry = match (last.to_str(), kind) {
+                (Ok(_), libc::DT_REG) => Some(Entry::Object),
+                (Ok(_), libc::DT_DIR) => Some(Entry::Prefix),
+                (Ok(last), libc::DT_LNK | libc::DT_UNKNOWN) => directory.entry(last)?,
                 _ => None,
             };
-            if !entry.is_none_or(|entry| one(last, entry)) {
+            if !one(&last.to_string_lossy(), entry) {
                 break;
             }
         }

@@ -16,6 +16,8 @@ pub(super) struct Index {
     directory: Vec<u8>,
     /// Ascending by name, each once.
     entries: Vec<EntryPosition>,
+    /// Where the records of files are whose names objects cannot have.
+    left_out: Vec<usize>,
 }
 
 /// Where an entry is.
@@ -50,13 +52,15 @@ impl Index {
     /// The index of a directory. Where a name is there several times, the last one counts. Entries whose names objects
     /// cannot have, such as those of directories, which end with a `/`, are left out.
     pub(super) fn new(directory: Vec<u8>, said: &end::Directory) -> Result<Self> {
-        let mut entries: Vec<EntryPosition> = Vec::new();
+        let (mut entries, mut left_out): (Vec<EntryPosition>, _) = Default::default();
         let (mut at, mut found) = (0, 0u64);
         while let Some((record, next)) = Record::read(&directory, at)? {
             found += 1;
             if as_name(record.name).is_some() {
                 let (header_len, is_verified) = (AtomicU32::new(0), AtomicBool::new(false));
                 alloc::push(&mut entries, EntryPosition { record: at, header_len, is_verified })?;
+            } else if !record.name.ends_with(b"/") {
+                alloc::push(&mut left_out, at)?;
             }
             at = next;
         }
@@ -74,7 +78,7 @@ impl Index {
             }
             is_same
         });
-        Ok(Index { directory, entries })
+        Ok(Index { directory, entries, left_out })
     }
 
     /// The entry of a name.
@@ -87,6 +91,18 @@ impl Index {
     pub(super) fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         let name = |i: usize| self.entries.get(i).map_or("", |entry| name_at(&self.directory, entry.record));
         names::list(self.entries.len(), name, prefix, one)
+    }
+
+    /// Calls `one` with what the names of the files that are left out have after a prefix, as well as a text can.
+    pub(super) fn list_left_out(&self, prefix: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        for &at in &self.left_out {
+            let name = Record::read(&self.directory, at)?.map(|(record, _)| record.name).unwrap_or_default();
+            let below = name.strip_prefix(prefix.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
+            if let Some(rest) = if prefix.is_empty() { Some(name) } else { below } {
+                one(&String::from_utf8_lossy(rest))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -407,6 +407,11 @@ impl<O: ObjectStore> ObjectStore for Zip<O> {
         self.index.list(prefix, one)
     }
 
+    fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
+        self.list(prefix, &mut |last, entry| one(last, Some(entry)))?;
+        self.index.list_left_out(prefix, &mut |rest| one(rest, None))
+    }
+
     fn is_archive(&self) -> bool {
         true
     }

@@ -310,11 +310,21 @@ fn a_file_that_becomes_shorter_is_an_error() {
 
 #[test]
 fn the_last_entry_of_a_name_counts_and_other_names_are_left_out() {
-    let entries: [(&str, &[u8]); 6] =
-        [("b", b"1"), ("a", b"2"), ("b", b"3"), ("XX/c", b"4"), ("dXe", b"5"), ("b", b"6")];
+    let entries: [(&str, &[u8]); 8] = [
+        ("b", b"1"),
+        ("a", b"2"),
+        ("b", b"3"),
+        ("XX/c", b"4"),
+        ("dXe", b"5"),
+        ("b", b"6"),
+        ("gXX", b""),
+        ("f/gX", b"7"),
+    ];
     let mut bytes = zip(&entries);
     // The judge does not write such names.
-    for (name, other) in [(b"XX/c".as_slice(), b"../c".as_slice()), (b"dXe", b"d\\e")] {
+    for (name, other) in
+        [(b"XX/c".as_slice(), b"../c".as_slice()), (b"dXe", b"d\\e"), (b"f/gX", b"f/g\xe9"), (b"gXX", b"g\\/")]
+    {
         for at in 0..bytes.len() - name.len() {
             if bytes[at..].starts_with(name) {
                 bytes[at..][..name.len()].copy_from_slice(other);
@@ -323,6 +333,18 @@ fn the_last_entry_of_a_name_counts_and_other_names_are_left_out() {
     }
     let zip = open(&bytes).unwrap();
     assert_eq!((list(&zip, ""), whole(&zip, "b")), (vec!["a".into(), "b".into()], Some(b"6".to_vec())));
+    // Whoever replaces the file is told of all that is in it.
+    let left_out = |zip: &dyn ObjectStore, prefix| {
+        let mut found = Vec::new();
+        let mut one = |name: &str, entry: Option<Entry>| {
+            found.extend(entry.is_none().then(|| name.to_owned()));
+            Ok(())
+        };
+        zip.list_all(prefix, &mut one).unwrap();
+        found
+    };
+    assert_eq!(left_out(&zip, ""), ["../c", "d\\e", "f/g\u{fffd}"]);
+    assert_eq!(left_out(&PrefixedStorage::new(&zip, "f").unwrap(), ""), ["g\u{fffd}"]);
 }
 
 #[test]
