@@ -64,6 +64,8 @@ pub struct Description<'a> {
     format: ArrayFormat,
     separator: Option<Separator>,
     codecs: Option<&'a [(&'a str, &'a str)]>,
+    /// Whether the codecs are those of another array.
+    are_codecs_taken: bool,
     dimension_names: &'a [&'a str],
     attributes_json: &'a str,
     attributes: &'a [(&'a str, AttributeValue<'a>)],
@@ -84,6 +86,7 @@ impl<'a> Description<'a> {
             format: ArrayFormat::default(),
             separator: None,
             codecs: None,
+            are_codecs_taken: false,
             dimension_names: &[],
             attributes_json: "",
             attributes: &[],
@@ -155,7 +158,13 @@ impl<'a> Description<'a> {
     /// sets the codec's first numeric setting, or an empty string. See [`has_codec`](crate::has_codec). The default is
     /// zstd, if it is built in. With an empty list, chunks are stored uncompressed.
     pub fn with_codecs(self, codecs: &'a [(&'a str, &'a str)]) -> Self {
-        Description { codecs: Some(codecs), ..self }
+        Description { codecs: Some(codecs), are_codecs_taken: false, ..self }
+    }
+
+    /// The codecs of another array, as [`Array::codecs`](crate::Array::codecs) has them. Types that are spelt in their
+    /// configurations have the byte order of the other array's elements; they get that of the new elements.
+    pub fn with_codecs_of_array(self, codecs: &'a [(&'a str, &'a str)]) -> Self {
+        Description { codecs: Some(codecs), are_codecs_taken: true, ..self }
     }
 
     /// The names of the dimensions. An empty name stands for a dimension without a name.
@@ -375,7 +384,7 @@ impl<'a> Description<'a> {
         let mut elements = Elements { element: self.element, endian };
         let mut list = Vec::new();
         for (name, configuration) in given {
-            let codec = zarr::codec_named(name, configuration, elements, format, own)?;
+            let codec = zarr::codec_named(name, configuration, (elements, self.are_codecs_taken), format, own)?;
             elements = codec.encoded(elements);
             alloc::push(&mut list, codec)?;
         }

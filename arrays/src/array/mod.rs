@@ -313,7 +313,7 @@ impl Array {
             description = description.with_fill_value(fill_value);
         }
         if is_zarr {
-            description = description.with_codecs(&codecs).with_chunk_shape(chunk_shape);
+            description = description.with_codecs_of_array(&codecs).with_chunk_shape(chunk_shape);
             // Strings are not written to shards.
             if shard_shape != chunk_shape && element != ElementType::String {
                 description = description.with_shard_shape(shard_shape);

@@ -4,6 +4,7 @@ use super::*;
 use crate::buffer::Buffer;
 use crate::key::Separator;
 use crate::object::{ByteRange, Entry, Memory, ObjectStore, check_name, read_whole};
+use crate::variable::Endian;
 
 fn storage() -> Storage {
     Storage::new(Memory::new()).unwrap()
@@ -1166,6 +1167,71 @@ fn an_array_is_described_for_a_format() {
             |name: &str| *same.attributes().iter().find(|attribute| attribute.name() == name).unwrap().element_type();
         assert_eq!((*same.element_type(), ["valid", "scale"].map(of)), (element, types));
         assert!(same.attributes_json().contains(r#""scale":0.10000000149011612"#), "{}", same.attributes_json());
+    }
+}
+
+/// Types in the configurations of codecs have the byte order of the elements, which may be another one in a copy.
+#[cfg(feature = "codecs")]
+#[test]
+fn codecs_of_another_array_are_for_the_byte_order_of_the_new_one() {
+    let ints: Vec<i32> = (0..6).map(|i| 1000 + i * i * 50 - i).collect();
+    let floats: Vec<f64> = ints.iter().copied().map(f64::from).collect();
+    let filters = |order: char| {
+        [
+            ("delta", format!(r#"{{"dtype":"{order}i4","astype":"{order}i2"}}"#), ElementType::Int),
+            (
+                "fixedscaleoffset",
+                format!(r#"{{"offset":900,"scale":1,"dtype":"{order}i4","astype":"{order}i2"}}"#),
+                ElementType::Int,
+            ),
+            ("quantize", format!(r#"{{"digits":1,"dtype":"{order}f8","astype":"{order}f4"}}"#), ElementType::Double),
+        ]
+    };
+    let described = |element| Description::new(&[6], element).with_format(ArrayFormat::ZarrV2);
+    for (from, order, other) in [(Endian::Big, '>', '<'), (Endian::Little, '<', '>')] {
+        for (name, configuration, element) in filters(order) {
+            let codecs = [(name, configuration.as_str()), ("zlib", "1")];
+            let source =
+                Array::create_in(&storage(), "", &described(element).with_endian(from).with_codecs(&codecs)).unwrap();
+            let write = |array: &Array| match element {
+                ElementType::Int => array.write(&Hyperslab::all(), &ints).unwrap(),
+                _ => array.write(&Hyperslab::all(), &floats).unwrap(),
+            };
+            write(&source);
+            for to in [Endian::Little, Endian::Big, Endian::Native] {
+                for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3] {
+                    let storage = storage();
+                    let same = |same: Description<'_>| Array::create_in(&storage, "", &same.with_endian(to));
+                    write(&source.describe_as(format, same).unwrap());
+                    let found = Array::open_in(&storage, "", Access::Read).unwrap();
+                    assert_eq!(found.codecs().unwrap().len(), 2);
+                    match element {
+                        ElementType::Int => assert_eq!(found.read::<i32>(&Hyperslab::all()).unwrap(), ints),
+                        _ => assert_eq!(found.read::<f64>(&Hyperslab::all()).unwrap(), floats),
+                    }
+                }
+            }
+        }
+        for (name, configuration, element) in filters(other) {
+            let codecs = [(name, configuration.as_str())];
+            let error = Array::create_in(&storage(), "", &described(element).with_endian(from).with_codecs(&codecs));
+            let error = error.err().unwrap();
+            let words = "$.dtype: the type is not that of the elements, byte order included";
+            assert!(error.to_string().ends_with(words), "{error}");
+        }
+    }
+    // Numbers stand for times and for what is true, as numcodecs has it.
+    let time = ElementType::Time { unit: crate::element::TimeUnit::Second, count: 1, is_delta: false };
+    for (element, dtype, is_right) in [
+        (time, "<i8", true),
+        (time, ">i8", false),
+        (ElementType::Bool, "|u1", true),
+        (ElementType::Float, "<i4", false),
+    ] {
+        let configuration = format!(r#"{{"dtype":"{dtype}"}}"#);
+        let codecs = [("delta", configuration.as_str())];
+        let description = described(element).with_endian(Endian::Little).with_codecs(&codecs);
+        assert_eq!(Array::create_in(&storage(), "", &description).is_ok(), is_right, "{element} {dtype}");
     }
 }
 

@@ -11,7 +11,7 @@ use super::fill::{self, Dialect};
 use super::format::Format;
 use crate::alloc;
 use crate::codec::{self, CodecRegistry, Definition, Given, Kind, Setting, Settings, Stage};
-use crate::element::{Elements, Endian};
+use crate::element::{Elements, Endian, Kind as ElementKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::object::Name;
@@ -221,7 +221,8 @@ pub(super) fn read_v2(at: At<'_>, elements: Elements, own: &CodecRegistry) -> Re
     let id = at.require("id")?.text()?;
     match find_v2(id).filter(|_| own.find(id).is_none()) {
         Some(definition) => {
-            Ok(CodecSpec::Known(Of { elements, format: Format::V2, is_new: false }.read(definition, Some(&at))?))
+            let of = Of { elements, format: Format::V2, is_new: false, is_taken: false };
+            Ok(CodecSpec::Known(of.read(definition, Some(&at))?))
         }
         None => CodecSpec::own(&at, id, Some(at.value())),
     }
@@ -229,20 +230,21 @@ pub(super) fn read_v2(at: At<'_>, elements: Elements, own: &CodecRegistry) -> Re
 
 /// The codec of a name of v3's; `None` if it is none of the library's that metadata make of elements or bytes.
 pub(super) fn read_v3(name: &str, configuration: Option<&At<'_>>, elements: Elements) -> Result<Option<KnownCodec>> {
-    let of = Of { elements, format: Format::V3, is_new: false };
+    let of = Of { elements, format: Format::V3, is_new: false, is_taken: false };
     find_v3(name).map(|definition| of.read(definition, configuration)).transpose()
 }
 
 /// The codec of a name and the text of a configuration, which is a JSON object, or a number, which is the first setting
 /// that is one; an empty one stands for the defaults. It is a name of v2's or of v3's, or one of the caller's `own`
-/// codecs.
+/// codecs. If it is taken from another array, the types in the configuration get the byte order of the elements.
 ///
 /// # Errors
-/// `Metadata` for a configuration that is malformed; `Setting`, `UnknownSetting`, `OutOfMemory`.
+/// `Metadata` for a configuration that is malformed; `Argument` for one of other elements than these; `Setting`,
+/// `UnknownSetting`, `OutOfMemory`.
 pub(crate) fn codec_named(
     name: &str,
     configuration: &str,
-    elements: Elements,
+    (elements, is_taken): (Elements, bool),
     format: Format,
     own: &CodecRegistry,
 ) -> Result<CodecSpec> {
@@ -268,7 +270,7 @@ pub(crate) fn codec_named(
     at.check_object().map_err(about)?;
     match definition {
         Some(definition) => {
-            let of = Of { elements, format, is_new: true };
+            let of = Of { elements, format, is_new: true, is_taken };
             Ok(CodecSpec::Known(of.read(definition, Some(&at)).map_err(about)?))
         }
         None => Ok(CodecSpec::Own(OwnCodec::at("", name, Some(&configuration))?)),
@@ -286,12 +288,14 @@ fn find_v3(name: &str) -> Option<&'static Definition> {
 }
 
 /// What a codec is read for: the elements that it is given, the version that spells it, and whether it is one of a new
-/// array, of which the settings have to be the codec's own and in their ranges.
+/// array, of which the settings have to be the codec's own, in their ranges and about these elements. One that is taken
+/// from another array has types in another byte order.
 #[derive(Clone, Copy)]
 struct Of {
     elements: Elements,
     format: Format,
     is_new: bool,
+    is_taken: bool,
 }
 
 impl Of {
@@ -320,8 +324,28 @@ impl Of {
             Some(at) => at.error(error),
             None => error,
         })?;
+        if let Some(at) = configuration.and_then(|at| at.given("dtype")).filter(|_| self.is_new) {
+            self.check_dtype(&settings).map_err(|error| at.error(error))?;
+        }
         let encoded = (definition.encoded)(&settings, self.elements);
         Ok(KnownCodec { settings, decoded: self.elements, encoded })
+    }
+
+    /// Refuses a type of numbers that are not the elements: these would be read as other numbers, of which those that
+    /// the codec makes narrower are lost. Times and what is no number have types of numbers that stand for them.
+    fn check_dtype(self, settings: &Settings) -> Result<()> {
+        const WRONG: ErrorKind = ErrorKind::Argument("the type is not that of the elements, byte order included");
+        let Elements { element, endian } = self.elements;
+        let mut types = settings.iter().filter(|(setting, _)| setting.name == "dtype");
+        let Some((_, Given::Elements(Some(decoded)))) = types.next() else { return Ok(()) };
+        let is_same = match element.kind() {
+            ElementKind::Signed(_) | ElementKind::Unsigned(_) | ElementKind::Float(_) | ElementKind::Complex(_) => {
+                decoded.element == element
+            }
+            _ => decoded.element.size() == element.size(),
+        };
+        let is_ordered = element.word_size() <= 1 || decoded.endian.is_foreign() == endian.is_foreign();
+        if is_same && is_ordered { Ok(()) } else { Err(WRONG.into()) }
     }
 
     /// What is given for a setting.
@@ -357,6 +381,7 @@ impl Of {
                 // In Zarr v3 the byte order is what the codec `bytes` says. zarr-python swaps words if the name says
                 // that they are big-endian.
                 let endian = match self.format {
+                    _ if self.is_taken => self.elements.endian,
                     Format::V2 => endian,
                     Format::V3 if spelt.starts_with('>') && element.word_size() > 1 => {
                         return Err(at.unsupported(
@@ -516,7 +541,7 @@ mod tests {
     }
 
     fn named(name: &str, configuration: &str) -> Result<CodecSpec> {
-        codec_named(name, configuration, of(ElementType::Int), Format::V3, &CodecRegistry::default())
+        codec_named(name, configuration, (of(ElementType::Int), false), Format::V3, &CodecRegistry::default())
     }
 
     #[test]

@@ -119,7 +119,7 @@ mod tests {
     use crate::json::At;
 
     fn named(name: &str, configuration: &str, element: ElementType) -> CodecSpec {
-        codec_named(name, configuration, of(element), Format::V3, &CodecRegistry::default()).unwrap()
+        codec_named(name, configuration, (of(element), false), Format::V3, &CodecRegistry::default()).unwrap()
     }
 
     #[test]

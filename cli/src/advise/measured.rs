@@ -222,8 +222,10 @@ fn in_memory(array: &Array, shape: &[usize], lens: &[usize], elements: &[u8]) ->
     let codecs: Vec<(&str, &str)> = codecs.iter().map(|(name, settings)| (&**name, &**settings)).collect();
     let format =
         if array.format() == "Zarr v3" { nczchunk::ArrayFormat::ZarrV3 } else { nczchunk::ArrayFormat::ZarrV2 };
-    let description =
-        Description::new(shape, *array.element_type()).with_chunk_shape(lens).with_format(format).with_codecs(&codecs);
+    let description = Description::new(shape, *array.element_type())
+        .with_chunk_shape(lens)
+        .with_format(format)
+        .with_codecs_of_array(&codecs);
     let copy = Array::create_in(&Storage::new(Memory::new()).ok()?, "", &description).ok()?;
     Plan::new(copy.variable(), &Hyperslab::all(), Access::Write).ok()?.write(copy.store(), elements).ok()?;
     Some(copy)

@@ -161,7 +161,11 @@ impl NewArray {
             description = description.with_shard_shape(shard_shape);
         }
         if let Some(codecs) = &codecs {
-            description = description.with_codecs(codecs);
+            description = if self.codecs.is_empty() {
+                description.with_codecs_of_array(codecs)
+            } else {
+                description.with_codecs(codecs)
+            };
         }
         if let Some(fill_value) = source.fill_value() {
             description = description.with_fill_value(fill_value);

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use nczchunk::object::{Storage, ZipWriter};
 use nczchunk::{
-    Access, Array, ArrayFormat, AttributeValues, Description, ElementType, GroupDimension, Hyperslab, Plan, list,
-    open_storage,
+    Access, Array, ArrayFormat, AttributeValues, Description, ElementType, Endian, GroupDimension, Hyperslab, Plan,
+    list, open_storage,
 };
 
 use super::{Temporary, classic, run, run_at, sst, sst_of, stored};
@@ -960,6 +960,28 @@ fn names_of_dimensions_that_are_lost_are_told() {
     assert!(text.ends_with("\nnot kept: name of dimension x; --format zarr3 keeps it (in a)\n"), "{text}");
     let text = run_at(&directory, &["copy", "@", "a", "@/c"]).text();
     assert!(!text.contains("not kept"), "{text}");
+}
+
+/// The types in a filter's configuration get the byte order of the copy.
+#[test]
+fn filters_of_another_byte_order_keep_their_values() {
+    let values: Vec<i32> = (0..6).map(|i| i * i * 50 - i).collect();
+    for (order, from, to) in [(">", Endian::Big, "native"), ("<", Endian::Little, "big")] {
+        let filter = format!(r#"{{"dtype":"{order}i4","astype":"{order}i2"}}"#);
+        let codecs = [("delta", filter.as_str())];
+        let description = Description::new(&[6], ElementType::Int).with_format(ArrayFormat::ZarrV2);
+        let source = stored(&description.with_endian(from).with_codecs(&codecs), &values);
+        for command in ["copy", "rechunk"] {
+            for format in ["zarr2", "zarr3"] {
+                let copy = format!("@/{command}-{format}");
+                let arguments = [command, "@", "a", &copy, "--format", format, "--endian", to, "--chunks", "4"];
+                run_at(&source, &arguments).text();
+                let copied = open(&source.join(format!("{command}-{format}")), "");
+                assert_eq!(copied.codecs().unwrap()[0].0.rsplit('.').next(), Some("delta"));
+                assert_eq!(copied.read::<i32>(&Hyperslab::all()).unwrap(), values, "{command} {format} {to}");
+            }
+        }
+    }
 }
 
 #[test]
