@@ -293,8 +293,7 @@ impl Array {
             alloc::push(&mut lists[2], dimension.chunklen().saturating_mul(variable.write_ratio(d).unwrap_or(1)))?;
             alloc::push(&mut names, self.dimension_name(d).unwrap_or_default())?;
         }
-        let json = if format == ArrayFormat::NcZarr { String::new() } else { self.own_attributes_json()? };
-        let retyped = RetypedAttributes::new(self.attributes(), format)?;
+        let retyped = RetypedAttributes::of(self, format)?;
         let attributes = retyped.values()?;
         let element = match *self.element_type() {
             // It has no characters.
@@ -304,7 +303,7 @@ impl Array {
         let [shape, chunk_shape, shard_shape] = &lists;
         let mut description = Description::new(shape, element)
             .with_format(format)
-            .with_attributes_json(&json)
+            .with_attributes_json(retyped.json())
             .with_attributes(&attributes);
         if names.iter().any(|name| !name.is_empty()) {
             description = description.with_dimension_names(&names);

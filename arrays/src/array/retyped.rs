@@ -1,15 +1,20 @@
 //! The attributes of an array or group as those of another one.
 
+use super::Array;
 use super::description::ArrayFormat;
 use crate::alloc;
 use crate::dataset::{Attribute, Values as Stored, lossy_text};
-use crate::element::ElementType;
+use crate::element::{ElementType, Kind};
 use crate::error::Result;
+use crate::json;
 use crate::zarr::{self, AttributeValue, FILL_VALUE};
 
-/// The attributes of an array or group that are set one by one in a copy of it. In Zarr that is `_FillValue`: all
-/// others are JSON there, and are copied as that. netCDF-C keeps the types of all, and knows no others.
-pub struct RetypedAttributes<'a>(Vec<(&'a str, Values<'a>)>);
+/// The attributes of an array or group for a copy of it: those that are JSON, and those that are set one by one then.
+/// In Zarr that is `_FillValue` at most. netCDF-C keeps the types of all, and knows no others.
+pub struct RetypedAttributes<'a> {
+    json: String,
+    list: Vec<(&'a str, Values<'a>)>,
+}
 
 /// The values of an attribute.
 enum Values<'a> {
@@ -28,35 +33,54 @@ enum Values<'a> {
 }
 
 impl<'a> RetypedAttributes<'a> {
-    /// These attributes for an array or group in a format. `_FillValue` is a number in Zarr v2, and in Zarr v3 what
-    /// xarray reads there.
+    /// The attributes of an array for one in a format. `_FillValue` is a number in Zarr v2, and in Zarr v3 what xarray
+    /// reads there: a text that stands for a floating-point number, or an integer. Of texts, where xarray refuses it,
+    /// only the metadata have the fill value.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(all: &'a [Attribute], format: ArrayFormat) -> Result<Self> {
-        let mut list = Vec::new();
-        for attribute in all.iter().filter(|attribute| format == ArrayFormat::NcZarr || attribute.name() == FILL_VALUE)
-        {
-            let values = match Values::of(attribute)? {
-                Values::Float(values) if format == ArrayFormat::ZarrV3 => {
-                    fill_text(values.first().copied().map_or(f64::NAN, f64::from))?
-                }
-                Values::Double(values) if format == ArrayFormat::ZarrV3 => {
-                    fill_text(values.first().copied().unwrap_or(f64::NAN))?
-                }
-                values => values,
-            };
-            alloc::push(&mut list, (attribute.name(), values))?;
+    pub fn of(source: &'a Array, format: ArrayFormat) -> Result<Self> {
+        if format == ArrayFormat::NcZarr {
+            return RetypedAttributes::for_netcdf(source.attributes());
         }
-        Ok(RetypedAttributes(list))
+        let (element, is_v3) = (*source.element_type(), format == ArrayFormat::ZarrV3);
+        let is_left_out = is_v3 && matches!(element.kind(), Kind::Char | Kind::Text | Kind::Unicode | Kind::String);
+        let own = zarr::own_attributes(&json::read(source.attributes_json().as_bytes())?)?;
+        let own = own.copied_members(|name| !is_left_out || name != FILL_VALUE)?;
+        let mut list = Vec::new();
+        let told = source.attributes().iter().find(|attribute| attribute.name() == FILL_VALUE);
+        if let Some(attribute) = told.filter(|_| !is_left_out) {
+            if let Some(number) = fill_number(attribute, element, is_v3)? {
+                alloc::push(&mut list, (FILL_VALUE, number))?;
+            }
+        }
+        Ok(RetypedAttributes { json: json::compact(&own)?, list })
     }
 
-    /// The attributes, as [`Description::with_attributes`](super::Description::with_attributes) takes them.
+    /// All the attributes of an array or a group with their types.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn for_netcdf(all: &'a [Attribute]) -> Result<Self> {
+        let mut list = Vec::new();
+        for attribute in all {
+            alloc::push(&mut list, (attribute.name(), Values::of(attribute)?))?;
+        }
+        Ok(RetypedAttributes { json: String::new(), list })
+    }
+
+    /// The attributes that are JSON, as
+    /// [`Description::with_attributes_json`](super::Description::with_attributes_json) takes them.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The others, as [`Description::with_attributes`](super::Description::with_attributes) takes them.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn values(&self) -> Result<Vec<(&str, AttributeValue<'_>)>> {
-        Ok(alloc::collected(self.0.iter().map(|(name, values)| (*name, values.written())))?)
+        Ok(alloc::collected(self.list.iter().map(|(name, values)| (*name, values.written())))?)
     }
 }
 
@@ -106,6 +130,26 @@ fn words<const N: usize, T>(bytes: &[u8], word: impl Fn([u8; N]) -> T) -> Result
         word(own)
     };
     Ok(alloc::collected(bytes.chunks_exact(N).map(one))?)
+}
+
+/// The fill value of an array with such elements, if it is a number and is another JSON there.
+fn fill_number<'a>(attribute: &'a Attribute, element: ElementType, is_v3: bool) -> Result<Option<Values<'a>>> {
+    let Stored::Bytes(bytes) = &attribute.values else { return Ok(None) };
+    let Some(number) = attribute.element.to_f64(bytes) else { return Ok(None) };
+    if !is_v3 {
+        return Values::of(attribute).map(Some);
+    }
+    if matches!(element, ElementType::Half | ElementType::Float | ElementType::Double) {
+        return fill_text(number).map(Some);
+    }
+    // What the elements cannot be stays as it is.
+    let whole = attribute.element.to_integer(bytes).or(Some(number as i128).filter(|_| number.fract() == 0.0));
+    let whole = whole.filter(|whole| element.integers().is_some_and(|all| all.contains(whole)));
+    let integer = |whole: i128| match i64::try_from(whole) {
+        Ok(signed) => Ok(Values::Int64(alloc::copied(&[signed])?)),
+        Err(_) => Ok(Values::UInt64(alloc::copied(&[whole as u64])?)),
+    };
+    whole.map(integer).transpose()
 }
 
 /// A fill value as xarray writes it in Zarr v3: the base64 of a little-endian double.

@@ -133,7 +133,7 @@ impl Group {
     fn create(&self, node: &Node, format: Format, storage: &Storage, name: &str) -> nczchunk::Result<()> {
         // netCDF-C knows no others than those that have types.
         if format == Format::Nczarr {
-            let attributes = RetypedAttributes::new(node.attributes(), format.into())?;
+            let attributes = RetypedAttributes::for_netcdf(node.attributes())?;
             return nczchunk::create_group(storage, name, format.into(), "", &attributes.values()?);
         }
         nczchunk::create_group(storage, name, format.into(), node.attributes_json(), &[])

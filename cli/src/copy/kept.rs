@@ -6,6 +6,7 @@ use std::fmt::{self, Display};
 use nczchunk::{Array, Attribute, AttributeValues, ElementType, Error, GroupDimension, Node};
 
 use crate::attribute;
+use crate::element::{self, Number};
 use crate::open_storage;
 use crate::screen::printable;
 use crate::slab::{self, Selection};
@@ -35,7 +36,20 @@ impl Lost {
         }
         let attributes = [source.attributes(), created.attributes()];
         self.compare_attributes(source.name(), attributes, [source.attributes_json(), created.attributes_json()]);
+        self.compare_fill_values(source, created);
         self.add_left_out(source.name(), source.left_out());
+    }
+
+    /// Compares the attribute that formats have in types and words of their own or, of texts, in the metadata alone.
+    fn compare_fill_values(&mut self, source: &Array, created: &Array) {
+        let Some(told) = fill_value(source) else { return };
+        let how = match fill_value(created) {
+            Some(copied) if is_same_fill(told, copied, *created.element_type()) => return,
+            Some(_) => "which has another value in the copy",
+            None if Some(attribute::values(told)) == text_of_fill(created) => return,
+            None => "which the copy does not have",
+        };
+        self.add(format!("attribute {FILL_VALUE}, {how}"), source.name());
     }
 
     /// Compares a group with its copy.
@@ -105,6 +119,44 @@ impl Display for Lost {
         }
         Ok(())
     }
+}
+
+/// The attribute that formats know.
+fn fill_value(array: &Array) -> Option<&Attribute> {
+    array.attributes().iter().find(|attribute| attribute.name() == FILL_VALUE)
+}
+
+/// Whether fill values are the same, those that are numbers as elements of this type.
+fn is_same_fill(one: &Attribute, other: &Attribute, element: ElementType) -> bool {
+    let is_same = |(one, other): (&f64, &f64)| match element {
+        ElementType::Half | ElementType::Float => *one as f32 == *other as f32,
+        _ => one == other,
+    } || one.is_nan() && other.is_nan();
+    match (numbers(one), numbers(other)) {
+        (Some(one), Some(other)) => one.len() == other.len() && one.iter().zip(&other).all(is_same),
+        _ => attribute::values(one) == attribute::values(other),
+    }
+}
+
+/// The numbers that an attribute has, if it has no texts.
+fn numbers(attribute: &Attribute) -> Option<Vec<f64>> {
+    let (element, AttributeValues::Bytes(bytes)) = (*attribute.element_type(), attribute.values()) else { return None };
+    let number = |bytes| element::number(element, bytes).map(Number::as_f64);
+    bytes.chunks_exact(element.size().max(1)).map(number).collect()
+}
+
+/// The fill value of an array of texts, as an attribute is shown.
+fn text_of_fill(array: &Array) -> Option<String> {
+    let (element, bytes) = (*array.element_type(), array.fill_value().unwrap_or_default());
+    let mut text = String::new();
+    match element {
+        ElementType::String => text.push_str(&String::from_utf8_lossy(bytes)),
+        _ if element::is_text(element) => element::push(&mut text, element, bytes),
+        _ => return None,
+    }
+    let mut quoted = String::new();
+    element::push_quoted(&mut quoted, &text);
+    Some(quoted)
 }
 
 /// Whether an attribute is a text that is not UTF-8.

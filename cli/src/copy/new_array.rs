@@ -143,9 +143,8 @@ impl NewArray {
         let codecs = self.codecs(source)?;
         let codecs: Option<Vec<(&str, &str)>> =
             codecs.as_ref().map(|all| all.iter().map(|(name, configuration)| (&**name, &**configuration)).collect());
-        let attributes = RetypedAttributes::new(source.attributes(), format.into())?;
+        let attributes = RetypedAttributes::of(source, format.into())?;
         let values = attributes.values()?;
-        let json = source.own_attributes_json()?;
 
         let mut description =
             Description::new(shape, element(source, format)).with_format(format.into()).with_endian(self.endian.into());
@@ -173,10 +172,7 @@ impl NewArray {
         if let Some(separator) = self.separator {
             description = description.with_separator(separator);
         }
-        if format != Format::Nczarr {
-            description = description.with_attributes_json(&json);
-        }
-        description = description.with_attributes(&values);
+        description = description.with_attributes_json(attributes.json()).with_attributes(&values);
         make(&description)
     }
 

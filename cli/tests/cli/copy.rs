@@ -962,6 +962,40 @@ fn names_of_dimensions_that_are_lost_are_told() {
     assert!(!text.contains("not kept"), "{text}");
 }
 
+/// In Zarr v3 `_FillValue` is what xarray reads of the array's type, and what becomes of it otherwise is told.
+#[test]
+fn fill_values_are_those_of_the_array_in_zarr_v3() {
+    let copied = |element: ElementType, value: &str| {
+        let json = format!(r#"{{"a":1,"_FillValue":{value}}}"#);
+        let description = Description::new(&[2], element).with_format(ArrayFormat::ZarrV2).with_attributes_json(&json);
+        let directory = Temporary::new();
+        Array::create(directory.join("x"), "a", &description.with_fill_value(&[b'x'; 8][..element.size()])).unwrap();
+        let text = run_at(&directory, &["copy", "@/x", "a", "@/y"]).text();
+        let json = open(&directory.join("y"), "").attributes_json().to_owned();
+        (json, text.lines().find(|line| line.starts_with("not kept: attribute")).map(str::to_owned))
+    };
+    for (element, value, due) in [
+        (ElementType::Short, "-9999.0", "-9999"),
+        (ElementType::Short, "-9999.5", "-9999.5"),
+        (ElementType::Short, "1e20", "1e20"),
+        (ElementType::Short, "-7", "-7"),
+        (ElementType::UInt64, "18446744073709551615", "18446744073709551615"),
+        (ElementType::Float, "-9999", r#""AAAAAICHw8A=""#),
+        (ElementType::Double, "0.5", r#""AAAAAAAA4D8=""#),
+        (ElementType::Double, "NaN", r#""AAAAAAAA+H8=""#),
+        (ElementType::Half, "0.5", r#""AAAAAAAA4D8=""#),
+        (ElementType::Double, "[]", "[]"),
+        (ElementType::Float, "[1.5,2.5]", "[1.5,2.5]"),
+    ] {
+        assert_eq!(copied(element, value), (format!(r#"{{"a":1,"_FillValue":{due}}}"#), None), "{element} {value}");
+    }
+    // The fill value in the metadata is that of texts.
+    let text = ElementType::Text { len: 1 };
+    let lost = "not kept: attribute _FillValue, which the copy does not have (in a)".to_owned();
+    assert_eq!(copied(text, r#""x""#), (r#"{"a":1}"#.to_owned(), None));
+    assert_eq!(copied(text, r#""y""#), (r#"{"a":1}"#.to_owned(), Some(lost)));
+}
+
 /// The types in a filter's configuration get the byte order of the copy.
 #[test]
 fn filters_of_another_byte_order_keep_their_values() {
