@@ -65,7 +65,7 @@ impl How {
         };
         planned.map_err(|error| match error.kind() {
             ErrorKind::RechunkMemory { .. } => error.into(),
-            _ => new.refused("", &error),
+            _ => new.refused(part.source.name(), &error),
         })
     }
 }

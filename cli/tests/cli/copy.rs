@@ -962,6 +962,15 @@ fn names_of_dimensions_that_are_lost_are_told() {
     assert!(!text.contains("not kept"), "{text}");
 }
 
+/// Of many arrays the one that cannot be is named.
+#[test]
+fn an_array_of_a_group_that_is_refused_is_named() {
+    let description = Description::new(&[2], ElementType::Int).with_dimension_names(&["x"]);
+    let directory = stored(&description.with_codecs(&[("gzip", "")]), &[1i32, 2]);
+    let message = run_at(&directory, &["copy", "@", "@/c", "--format", "nczarr"]).message(1);
+    assert!(message.starts_with("nczchunk: a cannot be created: gzip: not supported: "), "{message}");
+}
+
 /// In Zarr v3 `_FillValue` is what xarray reads of the array's type, and what becomes of it otherwise is told.
 #[test]
 fn fill_values_are_those_of_the_array_in_zarr_v3() {
