@@ -33,10 +33,15 @@ impl References {
         let storage = open_storage::storage(&self.storage)?;
         let url = match &self.url {
             Some(url) => url.clone(),
-            None if nczchunk::is_url(&self.storage) => self.storage.display().to_string(),
             None => {
-                let path = std::fs::canonicalize(&self.storage);
-                path.map_err(Failure::about(self.storage.display()))?.display().to_string()
+                let path = match nczchunk::is_url(&self.storage) {
+                    true => self.storage.clone(),
+                    false => std::fs::canonicalize(&self.storage).map_err(Failure::about(self.storage.display()))?,
+                };
+                // JSON is UTF-8.
+                let no_text = "this path is not UTF-8, so no references can lead to it; give another with --url";
+                let text = path.to_str().ok_or_else(|| Failure::failed(format_args!("{}: {no_text}", path.display())));
+                text?.to_owned()
             }
         };
         output::check_document(&self.output, &[&self.storage])?;

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use super::{command, run};
+use super::{Ran, Temporary, command, run};
 
 #[test]
 fn help_tells_all_commands() {
@@ -118,6 +118,23 @@ fn a_closed_pipe_is_no_error() {
         let output = child.wait_with_output().unwrap();
         assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
     }
+}
+
+/// References are UTF-8, and so are the paths in them.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_references_lead_to_a_path_that_is_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let directory = Temporary::new();
+    let source = directory.join(std::ffi::OsStr::from_bytes(b"d\xff.nc"));
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../data/coads_sst.nc"), &source).unwrap();
+    let refs = directory.join("refs.json");
+    let mut references = command();
+    references.arg("references").arg(&source).arg("-o").arg(&refs);
+    let message = Ran::of(references.output().unwrap()).message(1);
+    assert!(message.contains("this path is not UTF-8") && !refs.exists(), "{message}");
+    Ran::of(references.args(["--url", "a.nc"]).output().unwrap()).text();
+    assert!(refs.exists());
 }
 
 #[test]
