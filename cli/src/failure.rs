@@ -18,7 +18,7 @@ pub enum Failure {
     Failed(String),
     /// It was done, and what was found, which has been reported, is bad: exit code 1.
     Found,
-    /// Nobody reads what is written any more, which is no error.
+    /// Nobody reads the standard output any more, which is no error.
     ClosedPipe,
     /// The user or the system asked the program to end: exit code 130, as of a shell.
     Interrupted,

@@ -19,9 +19,10 @@ pub fn partial(path: &Path) -> Result<PathBuf> {
     Ok(path.with_file_name(partial))
 }
 
-/// Says something on the error output that the user has to know about what is written.
-pub fn note(about: &str, note: &str) -> Result<()> {
-    Ok(writeln!(io::stderr(), "nczchunk: note: {}: {}", printable(about), printable(note))?)
+/// Says something on the error output that the user has to know about what is written, which is written also if nobody
+/// reads that.
+pub fn note(about: &str, note: &str) {
+    let _ = writeln!(io::stderr(), "nczchunk: note: {}: {}", printable(about), printable(note));
 }
 
 /// Refuses to replace what is no document, or one of the files that the new one leads to.
@@ -125,14 +126,26 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Output::Standard(out) => out.write(bytes),
-            Output::Open(file, _) | Output::Partial { file, .. } => file.write(bytes),
+            Output::Open(file, path) | Output::Partial { file, path, .. } => {
+                file.write(bytes).map_err(|error| of_file(path, error))
+            }
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Output::Standard(out) => out.flush(),
-            Output::Open(file, _) | Output::Partial { file, .. } => file.flush(),
+            Output::Open(file, path) | Output::Partial { file, path, .. } => {
+                file.flush().map_err(|error| of_file(path, error))
+            }
         }
+    }
+}
+
+/// An error about a file, also if it is a pipe that nobody reads any more: that is fine for the standard output alone.
+fn of_file(path: &Path, error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => io::Error::other(format!("{}: {error}", path.display())),
+        _ => error,
     }
 }

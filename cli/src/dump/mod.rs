@@ -82,7 +82,9 @@ impl Dump {
         let mut out = Output::new(self.output.as_deref(), is_binary)?;
         let title = open_storage::title(&self.source.storage, &array);
         let decoding = if self.raw || is_binary { Decoding::raw(&array) } else { Decoding::of(&array) };
-        decoding.note().map_or(Ok(()), |note| output::note(&title, note))?;
+        if let Some(note) = decoding.note() {
+            output::note(&title, note);
+        }
         let (array, selection, threads) = (&array, &selection, session.threads);
         let dumped = Dumped { array, selection, element, decoding, title, threads };
         match self.format {

@@ -3,7 +3,9 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use super::{Ran, Temporary, command, run};
+use nczchunk::{Description, ElementType};
+
+use super::{Ran, Temporary, command, run, stored};
 
 #[test]
 fn help_tells_all_commands() {
@@ -118,6 +120,29 @@ fn a_closed_pipe_is_no_error() {
         let output = child.wait_with_output().unwrap();
         assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
     }
+}
+
+/// What is written is written also if nobody reads what is said of it; a pipe that is named is no standard output.
+#[cfg(unix)]
+#[test]
+fn nothing_else_that_is_closed_is_taken_for_the_standard_output() {
+    let json = r#"{"units":"days since 2000-01-01","calendar":"julian"}"#;
+    let array = stored(&Description::new(&[1], ElementType::Short).with_attributes_json(json), &[1i16]);
+    let (path, out) = (array.join("a"), array.join("out"));
+    let mut reader = std::process::Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
+    let writer = reader.stdin.take().unwrap();
+    reader.wait().unwrap();
+    let status = command().arg("dump").arg(&path).arg("-o").arg(&out).stderr(writer).status().unwrap();
+    assert_eq!((status.code(), &*std::fs::read(&out).unwrap()), (Some(0), &b" a =\n  1 ;\n"[..]));
+    let pipe = array.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut dump = command();
+    dump.args(["dump", "data/coads_sst.zarr", "-f", "raw", "-o"]).arg(&pipe).stderr(Stdio::piped());
+    let child = dump.spawn().unwrap();
+    drop(std::fs::File::open(&pipe).unwrap());
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), message.contains("pipe: Broken pipe")), (Some(1), true), "{message}");
 }
 
 /// References are UTF-8, and so are the paths in them.
