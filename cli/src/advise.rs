@@ -207,7 +207,7 @@ impl Advise {
             })?;
             let marks: Vec<_> = rows.iter().map(|row| (row.name, &*row.chunks, row.mean)).collect();
             let title = format!("What a read of {} costs on average, by the shape of chunks", human::shape(&shape));
-            output::write_text(path, &picture::draw(&title, &cells, &marks))?;
+            output::write_text(path, self.storage.as_deref(), &picture::draw(&title, &cells, &marks))?;
             if path.as_os_str() == "-" {
                 return Ok(());
             }

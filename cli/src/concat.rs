@@ -47,6 +47,6 @@ impl Concat {
             return Err(Failure::usage(format_args!("no array has a dimension {}", self.dimension)));
         }
         let text = nczchunk::concat_document(&paths, &self.dimension).map_err(failed)?;
-        output::write_text(&self.output, &format!("{text}\n"))
+        output::write_text(&self.output, None, &format!("{text}\n"))
     }
 }

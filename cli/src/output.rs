@@ -28,10 +28,11 @@ pub fn note(about: &str, note: &str) {
 /// Refuses to replace what is no document, or one of the files that the new one leads to.
 pub fn check_document(path: &Path, sources: &[impl AsRef<Path>]) -> Result<()> {
     let is_file = path.as_os_str() != "-" && path.is_file();
-    let (Ok(full), true) = (fs::canonicalize(path), is_file) else { return Ok(()) };
+    if !is_file {
+        return Ok(());
+    }
     let refused = |why: &str| Err(Failure::failed(format_args!("{}: {why}; choose another name", path.display())));
-    let is_it = |source: &Path| fs::canonicalize(source).is_ok_and(|source| source == full);
-    if sources.iter().any(|source| is_it(source.as_ref())) {
+    if sources.iter().any(|source| is_same(path, source.as_ref())) {
         return refused("this is one of the files that it would lead to");
     }
     let mut begin = [0; 512];
@@ -42,9 +43,24 @@ pub fn check_document(path: &Path, sources: &[impl AsRef<Path>]) -> Result<()> {
     }
 }
 
-/// Writes a text to a file, which is replaced once all has been written, or to the standard output if the path is `-`.
-pub fn write_text(path: &Path, text: &str) -> Result<()> {
-    let mut out = Output::new(Some(path), false)?;
+/// Whether two paths lead to the same file or directory.
+fn is_same(one: &Path, other: &Path) -> bool {
+    fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+}
+
+/// What a path leads to by links, which may not be there yet.
+fn resolved(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    while let Ok(target) = fs::read_link(&path) {
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
+}
+
+/// Writes a text about a source to a file, which is replaced once all has been written, or to the standard output if
+/// the path is `-`.
+pub fn write_text(path: &Path, source: Option<&Path>, text: &str) -> Result<()> {
+    let mut out = Output::new(Some(path), source, false)?;
     out.write_all(text.as_bytes())?;
     out.finish()
 }
@@ -91,22 +107,34 @@ impl Drop for Partial {
 }
 
 impl Output {
-    /// Opens a file to be written, or the standard output if there is no path. Bytes that are no text are not written
-    /// to a terminal.
-    pub fn new(path: Option<&Path>, is_binary: bool) -> Result<Self> {
+    /// Opens a file to be written, or the standard output if there is no path. The file is not the source of what is
+    /// written. Bytes that are no text are not written to a terminal.
+    pub fn new(path: Option<&Path>, source: Option<&Path>, is_binary: bool) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             if is_binary && io::stdout().is_terminal() {
                 return Err(Failure::usage("this format is binary; name a file with -o, or redirect the output"));
             }
             return Ok(Output::Standard(BufWriter::with_capacity(1 << 16, io::stdout().lock())));
         };
-        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            let file = File::options().write(true).open(path).map_err(Failure::about(path.display()))?;
-            return Ok(Output::Open(BufWriter::with_capacity(1 << 16, file), path.to_owned()));
+        let about = || Failure::about(path.display());
+        let old = match path.metadata() {
+            Ok(old) if !old.is_file() => {
+                let file = File::options().write(true).open(path).map_err(about())?;
+                return Ok(Output::Open(BufWriter::with_capacity(1 << 16, file), path.to_owned()));
+            }
+            Ok(old) => Some(old.permissions()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(about()(error)),
+        };
+        if source.is_some_and(|source| is_same(path, source)) {
+            return Err(Failure::failed(format_args!("{}: this is what is read; choose another name", path.display())));
         }
-        let partial = Partial::new(partial(path)?);
-        let file = File::create(partial.path()).map_err(Failure::about(path.display()))?;
-        Ok(Output::Partial { file: BufWriter::with_capacity(1 << 16, file), partial, path: path.to_owned() })
+        // A link stays, and what it leads to is replaced.
+        let path = resolved(path);
+        let partial = Partial::new(partial(&path)?);
+        let file = File::create(partial.path()).map_err(about())?;
+        old.map_or(Ok(()), |old| file.set_permissions(old)).map_err(about())?;
+        Ok(Output::Partial { file: BufWriter::with_capacity(1 << 16, file), partial, path })
     }
 
     /// Says that all has been written.

@@ -49,7 +49,7 @@ impl References {
         let about = |error: Error| Failure::Failed(words(&error.in_object(self.storage.display())));
         if self.output.as_os_str() == "-" {
             let text = nczchunk::references(&storage, name, &url).map_err(about)?;
-            return output::write_text(&self.output, &format!("{text}\n"));
+            return output::write_text(&self.output, None, &format!("{text}\n"));
         }
         let Some(file) = self.output.file_name().and_then(|name| name.to_str()) else {
             return Err(Failure::failed(format_args!("{}: this is not the name of a file", self.output.display())));

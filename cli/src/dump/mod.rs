@@ -79,7 +79,7 @@ impl Dump {
             interrupt::watch()?;
         }
         let is_binary = matches!(self.format, Format::Npy | Format::Raw);
-        let mut out = Output::new(self.output.as_deref(), is_binary)?;
+        let mut out = Output::new(self.output.as_deref(), Some(&self.source.storage), is_binary)?;
         let title = open_storage::title(&self.source.storage, &array);
         let decoding = if self.raw || is_binary { Decoding::raw(&array) } else { Decoding::of(&array) };
         if let Some(note) = decoding.note() {

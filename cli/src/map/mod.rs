@@ -92,7 +92,7 @@ impl Map {
         let units = printable(attribute::text(array.attributes(), "units").unwrap_or_default());
         let mut out = BufWriter::new(io::stdout().lock());
         if let Some(path) = &self.png {
-            let mut file = output::Output::new(Some(path), true)?;
+            let mut file = output::Output::new(Some(path), Some(&self.source.storage), true)?;
             png::draw(&mut file, &picture, (&rows, &columns), &title, &units)?;
             file.finish()?;
             if path.as_os_str() != "-" {

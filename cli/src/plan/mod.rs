@@ -68,7 +68,7 @@ impl Plan {
                 return Err(Failure::usage("--svg: a scalar has no grid to draw"));
             };
             let text = svg::draw(&heading, rows.map(axis).as_ref(), &axis(columns));
-            output::write_text(path, &text)?;
+            output::write_text(path, Some(&self.source.storage), &text)?;
             if path.as_os_str() == "-" {
                 return Ok(());
             }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use nczchunk::{Description, ElementType};
 
-use super::{Ran, Temporary, command, run, stored};
+use super::{Ran, Temporary, command, run, run_at, stored};
 
 #[test]
 fn help_tells_all_commands() {
@@ -143,6 +143,40 @@ fn nothing_else_that_is_closed_is_taken_for_the_standard_output() {
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), message.contains("pipe: Broken pipe")), (Some(1), true), "{message}");
+}
+
+/// The source is not replaced by what is made of it, a link stays, and so do the permissions of what is replaced.
+#[cfg(unix)]
+#[test]
+fn a_file_is_replaced_as_it_is() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let directory = Temporary::new();
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../data/coads_sst.nc"), directory.join("a.nc")).unwrap();
+    symlink("a.nc", directory.join("b.nc")).unwrap();
+    let source = std::fs::read(directory.join("a.nc")).unwrap();
+    for arguments in [
+        &["dump", "@/a.nc", "TIME", "-o", "@/a.nc"][..],
+        &["dump", "@/a.nc", "TIME", "-o", "@/b.nc"],
+        &["map", "@/b.nc", "SST", "--png", "@/a.nc"],
+        &["plan", "@/a.nc", "SST", "--svg", "@/a.nc"],
+        &["advise", "@/a.nc", "SST", "--pattern", "map", "--svg", "@/b.nc"],
+    ] {
+        let message = run_at(&directory, arguments).message(1);
+        assert!(message.ends_with("this is what is read; choose another name\n"), "{message}");
+        assert!(std::fs::read(directory.join("a.nc")).unwrap() == source);
+    }
+    std::fs::create_dir(directory.join("below")).unwrap();
+    symlink("below/c", directory.join("link")).unwrap();
+    let dump = ["dump", "@/a.nc", "COADSY", "-o", "@/link"];
+    run_at(&directory, &dump).text();
+    let file = directory.join("below/c");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::fs::write(&file, "old").unwrap();
+    run_at(&directory, &dump).text();
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with(" COADSY ="));
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(directory.join("link").is_symlink());
+    assert_eq!(directory.names(), ["a.nc", "b.nc", "below", "link"]);
 }
 
 /// References are UTF-8, and so are the paths in them.
