@@ -149,6 +149,14 @@ struct Read {
     weight: f64,
 }
 
+/// The share that each has of the reads, by their weights.
+fn shares(reads: &[Read]) -> Vec<f64> {
+    // Compared with the largest, so that their sum is a number.
+    let largest = reads.iter().map(|read| read.weight).fold(0.0, f64::max);
+    let weights: f64 = reads.iter().map(|read| read.weight / largest).sum();
+    reads.iter().map(|read| read.weight / largest / weights).collect()
+}
+
 /// A chunk shape, and what reads cost with it.
 struct Row {
     name: &'static str,
@@ -187,13 +195,13 @@ impl Advise {
         shapes.push(("h5py", of_others.clone()));
         chunkshape::rechunkit(&shape, size, RECHUNKIT_TARGET_BYTES, &mut of_others)?;
         shapes.push(("rechunkit", of_others));
-        let weights: f64 = patterns.iter().map(|pattern| pattern.weight).sum();
+        let shares = shares(&reads);
         let mut rows = Vec::new();
         for (name, chunks) in shapes {
             let of_each: nczchunk::Result<Vec<Cost>> =
                 patterns.iter().map(|pattern| cost(&shape, size, &chunks, pattern, &costs)).collect();
             let of_each = of_each?;
-            let mean = of_each.iter().zip(&patterns).map(|(cost, p)| cost.seconds * p.weight).sum::<f64>() / weights;
+            let mean = of_each.iter().zip(&shares).map(|(cost, share)| cost.seconds * share).sum();
             rows.push(Row { name, chunks, costs: of_each, mean });
         }
         if let Some(path) = &self.svg {
@@ -359,8 +367,7 @@ fn print(
     if let Some(shards) = array.and_then(|array| shard_shape(array.variable())) {
         lines.push(format!("  present shards {}", human::shape(&shards)));
     }
-    for (i, read) in reads.iter().enumerate() {
-        let share = read.weight / reads.iter().map(|read| read.weight).sum::<f64>();
+    for (i, (read, share)) in reads.iter().zip(shares(reads)).enumerate() {
         lines.push(format!("{} ({}), {:.0} % of the reads", read.name, human::shape(&read.lens), share * 100.0));
         for row in rows {
             let cost = &row.costs[i];

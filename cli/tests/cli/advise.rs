@@ -25,6 +25,17 @@ fn a_shape_gets_advice() {
     }
 }
 
+/// How often a pattern is read is a ratio, so that weights of any size do.
+#[test]
+fn weights_count_as_they_compare() {
+    let advice = |patterns: &str| {
+        let costs = ["--latency", "1ms", "--bandwidth", "100M", "--decoding", "1G"];
+        let arguments = ["advise", "--shape", "100x100x100", "--pattern", patterns];
+        run(&[&arguments[..], &costs].concat()).text()
+    };
+    assert_eq!(advice("map=1.5e308,series=0.5e308"), advice("map=3,series=1"));
+}
+
 #[test]
 fn the_page_shows_what_is_printed() {
     let (arguments, printed) = shown("advice.md", "advise");
