@@ -68,9 +68,8 @@ impl Times {
     fn date(&self, number: Number) -> Option<(Date, i128)> {
         let since = match number {
             Number::Integer(integer) => integer.checked_mul(self.unit)?,
-            // A day's fractions have no more digits than milliseconds, but those of a finer unit have.
             Number::Float(float) => {
-                let step = if self.unit <= SECOND / 1000 { 1 } else { 1000 };
+                let step = self.step(float);
                 let steps = (float * self.unit as f64 / step as f64).round();
                 if steps.abs() < 1e18 { steps as i128 * step } else { return None }
             }
@@ -80,6 +79,20 @@ impl Times {
         // Beyond these a year has more than six digits.
         let day = Some(day).filter(|day| day.unsigned_abs() < 365_000_000)?;
         Some((self.calendar.date(day)?, micros.rem_euclid(DAY)))
+    }
+
+    /// The microseconds to which a floating-point number of units is rounded. A day's fractions have no more digits
+    /// than milliseconds. A second's have as many as numbers of that size, which may have been those of 4 bytes.
+    fn step(&self, float: f64) -> i128 {
+        match self.unit {
+            ..SECOND => 1,
+            SECOND => {
+                let is_single = f64::from(float as f32) == float;
+                let spacing = float.abs() * if is_single { f32::EPSILON.into() } else { f64::EPSILON };
+                [1, 10, 100].into_iter().find(|step| spacing * SECOND as f64 <= *step as f64).unwrap_or(1000)
+            }
+            _ => 1000,
+        }
     }
 }
 
@@ -159,6 +172,11 @@ mod tests {
             ("days since 2001-02-30", "360_day", Number::Integer(1), "2001-03-01"),
             ("days since 1582-10-04", "standard", Number::Integer(1), "1582-10-15"),
             ("seconds since 1970-01-01T00:00:00Z", "standard", Number::Float(1.5), "1970-01-01T00:00:01.5"),
+            ("seconds since 1970-01-01", "standard", Number::Float(0.000001), "1970-01-01T00:00:00.000001"),
+            ("seconds since 1970-01-01", "standard", Number::Float(1.6e9 + 0.123457), "2020-09-13T12:26:40.123457"),
+            ("seconds since 1970-01-01", "standard", Number::Float(100.1f32.into()), "1970-01-01T00:01:40.1"),
+            ("seconds since 1970-01-01", "standard", Number::Float(1e11 + 0.1), "5138-11-16T09:46:40.1"),
+            ("days since 2020-01-01", "standard", Number::Float(1.1 + 2.2), "2020-01-04T07:12"),
             ("Minutes Since 1970-01-01 12:00 UTC", "standard", Number::Integer(-721), "1969-12-31T23:59"),
             ("days since 2000-01-01 00:00:00 -6:00", "standard", Number::Integer(0), "2000-01-01T06:00"),
             ("days since 2000-01-01 00:00:00 +0530", "standard", Number::Integer(0), "1999-12-31T18:30"),

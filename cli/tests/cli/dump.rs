@@ -206,7 +206,7 @@ fn times_of_fine_units_have_all_their_digits() {
     for (units, values, dates) in [
         ("microseconds", [1.0, 1500.0], ["00:00:00.000001", "00:00:00.0015"]),
         ("milliseconds", [0.25, 1500.0], ["00:00:00.00025", "00:00:01.5"]),
-        ("seconds", [0.25, 1.0004], ["00:00:00.25", "00:00:01"]),
+        ("seconds", [0.25, 1.0004], ["00:00:00.25", "00:00:01.0004"]),
     ] {
         let json = format!(r#"{{"units":"{units} since 1970-01-01"}}"#);
         let array = stored(&Description::new(&[2], ElementType::Double).with_attributes_json(&json), &values);
