@@ -391,16 +391,18 @@ impl<'r> ChunkStore<'r> {
     }
 
     /// How many bytes a whole chunk is asked for with first: as many as it is expected to take as it is stored; none if
-    /// these are very many and the reader tells how many there are. Then that is what is asked for.
+    /// these are very many, it has codecs and the reader tells how many there are. Then that is what is asked for.
     pub(crate) fn first_size(&self, access: Access, chunk_bytes: usize) -> usize {
-        let expected = self.codecs(access).encoded_bound(chunk_bytes).min(self.limit.bytes);
+        let expected = self.stored_bound(access, chunk_bytes);
         let is_told = matches!(&self.reader, Reader::Filling(filler) if filler.tells_len());
-        if is_told && expected > TAKEN_AT_ONCE { 0 } else { expected }
+        if is_told && expected > TAKEN_AT_ONCE && self.has_codecs(access) { 0 } else { expected }
     }
 
-    /// The most bytes that a whole chunk is expected to take as it is stored.
+    /// The most bytes that a whole chunk is expected to take as it is stored. It is known how many a chunk without
+    /// codecs has: if they are more than the limit, it cannot be asked for.
     pub(crate) fn stored_bound(&self, access: Access, chunk_bytes: usize) -> usize {
-        self.codecs(access).encoded_bound(chunk_bytes).min(self.limit.bytes)
+        let codecs = self.codecs(access);
+        if codecs.is_empty() { chunk_bytes } else { codecs.encoded_bound(chunk_bytes).min(self.limit.bytes) }
     }
 
     /// The most bytes of memory that one thread takes to read chunks of so many bytes, of which `in_ranges` are asked

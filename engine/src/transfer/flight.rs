@@ -620,6 +620,9 @@ impl<'j, 'a> State<'j, 'a> {
 
     /// Starts a slot's request for so many bytes; `false` if the chunk is absent.
     fn start(&mut self, slot: usize, size: usize) -> Result<bool> {
+        if !self.job.is_counted {
+            self.store.check_room(size)?;
+        }
         let slot = &mut self.slots[slot];
         slot.turn = self.reading.request();
         let buffer = match self.flight.has_memory() {

@@ -461,6 +461,7 @@ impl<'a> Reading<'a> {
                 }
                 return Ok(is_there);
             }
+            store.check_room(len)?;
             let mut buffer = Buffer::new(workspace.chunk.room(len)?);
             let is_there = fill(begin, &mut buffer)?;
             if is_there {

@@ -1110,6 +1110,61 @@ fn handles_lose_no_writes_in_flight() {
     }
 }
 
+/// How long a chunk without codecs is, is known, so it is asked for at once, however long it is.
+#[cfg(not(miri))]
+#[test]
+fn a_part_of_a_very_large_chunk_is_written() {
+    const LEN: usize = (64 << 20) + 1;
+    let mut later = DelayedStorage::new();
+    writing(1, None)(&mut later);
+    let later = Arc::new(later);
+    let description = crate::Description::new(&[LEN + 1], crate::ElementType::UByte).with_chunk_shape(&[LEN]);
+    let array = Array::create_in(&storage(&later), "", &description.with_codecs(&[])).unwrap();
+    let mut expected = vec![0u8; 8];
+    for (start, value) in [(LEN - 6, 1), (LEN - 3, 2)] {
+        let count = LEN + 1 - start;
+        array.write(&Hyperslab::new(&[start], &[count]), &vec![value; count]).unwrap();
+        expected[8 - count..].fill(value);
+        assert_eq!(array.read::<u8>(&Hyperslab::new(&[LEN - 7], &[8])).unwrap(), expected);
+    }
+}
+
+/// A chunk without codecs takes as much memory as it has bytes, unless it lands in the caller's.
+#[test]
+fn chunks_without_codecs_are_limited() {
+    let part = || Hyperslab::new(&[1, 1], &[14, 18]);
+    for is_sharded in [false, true] {
+        let (later, _) = made(is_sharded, false, writing(64, None));
+        let objects = Arc::new(Memory::new());
+        objects.write("zarr.json", metadata(is_sharded, false).as_bytes()).unwrap();
+        let array = Array::open_in(&Storage::new(objects.clone()).unwrap(), "", Access::Write).unwrap();
+        array.write(&Hyperslab::all(), &numbers()).unwrap();
+        for (is_enough, bytes) in [(true, CHUNK), (false, CHUNK - 1)] {
+            let limits = crate::MemoryLimits::default().with_chunk_bytes(bytes);
+            let (mut far, mut near) = (storage(&later), Storage::new(objects.clone()).unwrap());
+            far.set_memory_limits(limits);
+            near.set_memory_limits(limits);
+            let [far, near] = [far, near].map(|storage| Array::open_in(&storage, "", Access::Write).unwrap());
+            let due = || if is_enough { Ok(()) } else { Err(()) };
+            let of = |result: Result<Vec<i32>>| {
+                result.map(|_| ()).map_err(|error| {
+                    let limit = ErrorKind::Limit { name: "chunk_bytes", needed: Some(CHUNK), limit: bytes };
+                    assert_eq!((error.kind(), later.requests_in_flight()), (limit, 0));
+                })
+            };
+            assert_eq!((of(read_all(&far)), of(read_all(&near))), (due(), due()));
+            // From the first element of a chunk to the last.
+            let ends = || Hyperslab::new(&[0, 0], &[2, 2]).with_stride(&[3, 4]);
+            assert_eq!((of(far.read(&ends())), of(near.read(&ends()))), (due(), due()));
+            assert_eq!(near.read::<i32>(&Hyperslab::new(&[4, 5], &[4, 5])).unwrap()[..2], [85, 86]);
+            if !is_sharded {
+                let written = write_less(&far, &part()).0.map(|()| Vec::new());
+                assert_eq!(of(written), due());
+            }
+        }
+    }
+}
+
 /// An object that is longer than any that the library would write is asked for once more, within the bound.
 #[test]
 #[cfg(feature = "codecs")]
