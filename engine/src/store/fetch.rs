@@ -11,7 +11,7 @@ use super::zero_copy::{BorrowedChunk, Take};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::codec::Between;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
 
 /// What was fetched of a chunk.
@@ -155,7 +155,9 @@ pub(super) fn fetch_stored(
 ) -> Result<Option<usize>> {
     // There is room for any chunk that was encoded in one go. A chunk that was encoded in many small pieces can need
     // more: then the reader says so, and is asked once more.
-    for _ in 0..2 {
+    let mut num_asked = 0;
+    loop {
+        num_asked += 1;
         let mut buffer = Buffer::new(memory.room(room)?);
         let Filled::Stored(stored) = filler.fill(request, &mut buffer)? else { return Ok(None) };
         let found = buffer.filled().len();
@@ -165,11 +167,58 @@ pub(super) fn fetch_stored(
         if stored <= room {
             return Err(ErrorKind::StoredLength { found, expected: stored }.into());
         }
-        check(stored)?;
-        room = stored;
+        room = room_again(num_asked, stored, &check)?;
     }
-    Err(Error::from(ErrorKind::Corrupt {
-        codec: "the store",
-        reason: "the length of the chunk changed while it was read",
-    }))
+}
+
+/// How often a chunk is asked for that is longer each time, because it is replaced meanwhile.
+const ATTEMPTS: usize = 8;
+
+/// With how much room a chunk is asked for once more, which has been asked for so many times and was found to be stored
+/// in so many bytes, for which there was no room. `check` is asked whether so much memory may be taken.
+///
+/// # Errors
+/// `Changed` if that was often enough; those of `check`.
+pub(crate) fn room_again(num_asked: usize, stored: usize, check: impl Fn(usize) -> Result<()>) -> Result<usize> {
+    if num_asked >= ATTEMPTS {
+        return Err(ErrorKind::Changed.into());
+    }
+    check(stored)?;
+    // One that was replaced by a longer one may be a little longer still the next time.
+    let more = stored.saturating_add(stored / 8);
+    Ok(if num_asked > 1 && check(more).is_ok() { more } else { stored })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+    use crate::limits::MemoryLimits;
+
+    /// A chunk that is longer each time it is asked for, up to a length.
+    #[test]
+    fn a_chunk_that_is_replaced_by_longer_ones_is_read() {
+        let limit = MemoryLimits::default().with_chunk_bytes(1000).chunk();
+        let fetched = |most: usize| {
+            let num_asked = AtomicUsize::new(0);
+            let reader = |_: &Request<'_>, buffer: &mut Buffer<'_>| {
+                let len = (100 * (num_asked.fetch_add(1, Relaxed) + 1)).min(most);
+                buffer.write(&vec![7; len.min(buffer.capacity())]);
+                Ok(Filled::Stored(len))
+            };
+            let (request, mut memory) = (Request::new(&[0], Access::Read, 10), Scratch::EMPTY);
+            let len = fetch_stored(&reader, &request, (10, |len| limit.check(len)), &mut memory);
+            (len.map_err(|error| error.kind()), num_asked.into_inner())
+        };
+        assert_eq!(fetched(10), (Ok(Some(10)), 1));
+        assert_eq!(fetched(100), (Ok(Some(100)), 2));
+        assert_eq!(fetched(700), (Ok(Some(700)), 8));
+        assert_eq!(fetched(900), (Err(ErrorKind::Changed), 8));
+        // The memory that may be taken is the limit's whatever the chunk does.
+        let limit = MemoryLimits::default().with_chunk_bytes(250).chunk();
+        assert_eq!(room_again(2, 240, |len| limit.check(len)), Ok(240));
+        assert_eq!(room_again(2, 200, |len| limit.check(len)), Ok(225));
+        assert_eq!(room_again(2, 300, |len| limit.check(len)).unwrap_err(), limit.exceeded(Some(300)));
+    }
 }

@@ -29,6 +29,7 @@ pub use base::Reader;
 pub use chunk_reader::ChunkReader;
 pub use chunk_reader::check_part;
 pub use fetch::Fetched;
+pub(crate) use fetch::room_again;
 pub use flight::NOT_IN_FLIGHT;
 pub use flight::{Flight, InFlight, RawRequest, ReadCost, Sharing};
 pub use located::{ChunkLocation, ChunkState};

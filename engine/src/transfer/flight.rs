@@ -35,7 +35,9 @@ use crate::grid::Access;
 use crate::lock::Lock;
 use crate::open_object::Versions;
 use crate::plan::Plan;
-use crate::store::{ChunkReader, ChunkStore, Filled, Flight, InFlight, NOT_IN_FLIGHT, ReadCost, Sharing, check_part};
+use crate::store::{
+    ChunkReader, ChunkStore, Filled, Flight, InFlight, NOT_IN_FLIGHT, ReadCost, Sharing, check_part, room_again,
+};
 
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
@@ -499,7 +501,7 @@ impl<'j, 'a> State<'j, 'a> {
         };
         let waiting = &mut self.slots[slot];
         waiting.set_chunk(walk.indices(), chunk_bytes);
-        (waiting.chunk, waiting.begin, waiting.is_second, waiting.range) = (chunk, begin, false, None);
+        (waiting.chunk, waiting.begin, waiting.num_asked, waiting.range) = (chunk, begin, 1, None);
         let is_there = self.start(slot, size)?;
         if !is_there {
             self.read_absent(out)?;
@@ -534,7 +536,7 @@ impl<'j, 'a> State<'j, 'a> {
         let (in_chunk, in_memory) = ranges.at(next);
         let waiting = &mut self.slots[slot];
         waiting.set_chunk(piece.indices, piece.chunk_bytes);
-        (waiting.chunk, waiting.is_second) = (chunk, false);
+        (waiting.chunk, waiting.num_asked) = (chunk, 1);
         waiting.begin = piece.chunk_offset.wrapping_add_signed(in_chunk);
         waiting.range = Some(piece.memory_offset.wrapping_add_signed(in_memory));
         if !self.start(slot, ranges.len)? {
@@ -685,10 +687,11 @@ impl<'j, 'a> State<'j, 'a> {
         let Filled::Stored(stored) = outcome else { return self.read_absent(out).map(|()| true) };
         let piece = self.walk.piece()?;
         let (has_codecs, size) = (store.has_codecs(Access::Read), slot.size);
-        if has_codecs && stored > size && !slot.is_second {
-            store.check_stored(Access::Read, piece.chunk_bytes, stored)?;
-            self.slots[slot_index].is_second = true;
-            if !self.start(slot_index, stored)? {
+        if has_codecs && stored > size {
+            let check = |len| store.check_stored(Access::Read, piece.chunk_bytes, len);
+            let room = room_again(slot.num_asked, stored, check)?;
+            self.slots[slot_index].num_asked += 1;
+            if !self.start(slot_index, room)? {
                 return self.read_absent(out).map(|()| true);
             }
             return Ok(false);
@@ -704,7 +707,7 @@ impl<'j, 'a> State<'j, 'a> {
             false => unsafe { slot.memory.filled(stored.min(size)) },
         };
         if has_codecs {
-            if stored > size || bytes.len() != stored {
+            if bytes.len() != stored {
                 return Err(ErrorKind::StoredLength { found: stored, expected: size }.into());
             }
             if let Some(loading) = self.reading.read_stored(&piece, bytes, &mut out)? {
@@ -768,7 +771,7 @@ impl<'j, 'a> State<'j, 'a> {
         let piece = self.walk.piece()?;
         let waiting = &mut self.slots[slot];
         waiting.set_chunk(piece.indices, piece.chunk_bytes);
-        (waiting.chunk, waiting.begin, waiting.is_second, waiting.range) = (chunk, 0, false, None);
+        (waiting.chunk, waiting.begin, waiting.num_asked, waiting.range) = (chunk, 0, 1, None);
         if !piece.is_covered {
             let size = self.store.first_size(Access::Write, piece.chunk_bytes);
             if let Some((writing, _)) = &self.writing {
@@ -792,21 +795,22 @@ impl<'j, 'a> State<'j, 'a> {
         };
         self.walk.begin(slot.chunk)?;
         let outcome = self.flight.outcome(status as _, nbytes)?;
-        let (size, is_second) = (slot.size, slot.is_second);
+        let (size, num_asked) = (slot.size, slot.num_asked);
         let chunk_bytes = self.walk.piece()?.chunk_bytes;
         match outcome {
             _ if slot.is_stored => return Ok(true),
             Filled::Stored(stored) if store.has_codecs(Access::Write) => {
-                if stored > size && !is_second {
-                    store.check_stored(Access::Write, chunk_bytes, stored)?;
-                    self.slots[slot_index].is_second = true;
-                    self.hold(slot_index, stored.max(self.most_of_chunk()));
-                    if self.start(slot_index, stored)? {
+                if stored > size {
+                    let check = |len| store.check_stored(Access::Write, chunk_bytes, len);
+                    let room = room_again(num_asked, stored, check)?;
+                    self.slots[slot_index].num_asked += 1;
+                    self.hold(slot_index, room.max(self.most_of_chunk()));
+                    if self.start(slot_index, room)? {
                         return Ok(false);
                     }
                     return self.start_store(slot_index, Filled::Absent).map(|()| false);
                 }
-                if stored > size || self.flight.bytes().len() != stored {
+                if self.flight.bytes().len() != stored {
                     return Err(ErrorKind::StoredLength { found: stored, expected: size }.into());
                 }
             }

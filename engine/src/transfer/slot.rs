@@ -30,8 +30,8 @@ pub(super) struct Slot<'s> {
     pub size: usize,
     pub is_in_flight: bool,
     pub is_cancelled: bool,
-    /// Whether the chunk was longer than expected and is asked for once more.
-    pub is_second: bool,
+    /// How many times the chunk was asked for, which is asked for once more if it is longer than expected.
+    pub num_asked: usize,
     /// Where the bytes go, if they are one of several ranges of the chunk.
     pub range: Option<usize>,
     /// When it was started, as far as the store's cache is concerned.
@@ -71,7 +71,7 @@ impl<'s> Slot<'s> {
             size: 0,
             is_in_flight: false,
             is_cancelled: false,
-            is_second: false,
+            num_asked: 0,
             range: None,
             turn: None,
             is_stored: false,

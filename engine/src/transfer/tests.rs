@@ -919,7 +919,7 @@ fn a_reader_that_contradicts_itself_is_an_error() {
     assert_eq!(failure(&|_| 12).kind(), kind);
     let error = failure(&|room| room + 1);
     assert_eq!(error.chunk(), Some(&[0, 0][..]));
-    assert!(error.to_string().contains("the length of the chunk changed while it was read"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Changed);
 }
 
 /// The length of a chunk on loan is that of what is lent.
