@@ -93,6 +93,20 @@ static int make_context(const scene *s, long n)
     return failed;
 }
 
+static int advise(const scene *s, long n)
+{
+    static const size_t len = 1000000, count = 1000;
+    static const double weight = 1;
+    size_t chunklen;
+    int failed;
+
+    (void)s;
+    fail_at(n);
+    failed = has_failed_with(nczchunk_advise(1, &len, 4, 1, &count, &weight, NULL, &chunklen, NULL, NULL));
+    CHECK_OK(nczchunk_advise(1, &len, 4, 1, &count, &weight, NULL, &chunklen, NULL, NULL));
+    return failed;
+}
+
 static int make_odometer(const scene *s, long n)
 {
     nczchunk_odometer *odometer = NULL;
@@ -810,6 +824,7 @@ static const scene scenes[] = {
     {"small var", .play = make_var, .rank = SMALL},
     {"large var", .play = make_var, .rank = LARGE},
     {"context", .play = make_context},
+    {"advice", .play = advise},
     {"odometer", .play = make_odometer, .rank = LARGE},
     {"small plan", .play = make_plan, .rank = SMALL},
     {"plan", .play = make_plan, .rank = LARGE},

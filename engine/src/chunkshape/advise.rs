@@ -385,8 +385,7 @@ fn candidates_of(len: usize, most: usize) -> Result<Vec<usize>> {
     // Evenly thinned out, the first and the last stay.
     if candidates.len() > most {
         let last = candidates.len() - 1;
-        let thin: Vec<usize> = (0..most).map(|i| candidates[i * last / (most - 1).max(1)]).collect();
-        return Ok(thin);
+        return Ok(alloc::collected((0..most).map(|i| candidates[i * last / (most - 1).max(1)]))?);
     }
     Ok(candidates)
 }
