@@ -499,6 +499,34 @@ fn writes_go_by_the_write_grid() {
     assert_eq!((plan.num_chunks(), plan.grid().chunk_bytes()), (10, 6));
 }
 
+/// At the end of the longest dimension there is, the cache forgets the chunks of a shard that is written.
+#[test]
+fn the_last_shard_of_the_longest_dimension_is_written() {
+    let len = isize::MAX as usize + 1;
+    let mut variable = Variable::new(&[len, 2], &[1, 2], 1).unwrap();
+    variable.set_write_grid(Some(&[2, 2])).unwrap();
+    let asked = Asked::default();
+    let shard = |_: &[isize]| Some(vec![5; 4]);
+    let mut store = ChunkStore::new(Filling { asked: &asked, gap: None, chunk: &shard }).unwrap();
+    let cache = crate::Cache::new(1000).unwrap();
+    store.set_cache(Some(&cache));
+    let last = isize::MAX;
+    let turn = store.cache().unwrap().begin();
+    for chunk in [last - 2, last - 1, last] {
+        assert!(store.cache().unwrap().keep(&[chunk, 0], 2, turn).unwrap().is_some_and(|mut loading| {
+            loading.room(2).unwrap().fill(MaybeUninit::new(5));
+            // SAFETY: both bytes have just been written.
+            #[allow(unsafe_code)]
+            unsafe { loading.finish(2, 0..2) }.is_ok()
+        }));
+    }
+    let plan = Plan::new(&variable, &Hyperslab::new(&[len - 1, 1], &[1, 1]), Access::Write).unwrap();
+    plan.write(&store, &[6]).unwrap();
+    assert_eq!(*asked.stored.lock().unwrap(), [(vec![last / 2, 0], vec![5, 5, 5, 6])]);
+    let is_kept = |chunk| store.cache().unwrap().ready(&[chunk, 0], &(0..2), 2, turn).unwrap().is_some();
+    assert_eq!([last - 2, last - 1, last].map(is_kept), [true, false, false]);
+}
+
 /// Every order of a chunk's axes, read and written, against the elements one by one.
 #[test]
 fn chunks_in_any_order_of_axes() {

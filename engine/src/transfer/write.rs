@@ -152,7 +152,7 @@ pub(super) fn begin_write<'s>(
     loop {
         write.add(&chunk)?;
         // The next one: the last dimension that is not at its end steps on, and those behind it begin anew.
-        let Some(d) = (0..rank).rev().find(|&d| chunk[d] + 1 < first(d) + ratio(d)) else { return Ok(Some(write)) };
+        let Some(d) = (0..rank).rev().find(|&d| chunk[d] - first(d) + 1 < ratio(d)) else { return Ok(Some(write)) };
         chunk[d] += 1;
         (d + 1..rank).for_each(|d| chunk[d] = first(d));
     }
