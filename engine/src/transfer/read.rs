@@ -431,7 +431,8 @@ impl<'a> Reading<'a> {
         let swap = self.variable.swapped_word();
         let ranges = Ranges::new(piece.axes, size, gap)?;
         let lands_whole = ranges.land_whole(size);
-        let part = self.part(piece, filler).filter(|_| lands_whole);
+        // All that is needed is one range, which is read at once.
+        let part = self.part(piece, filler).filter(|_| lands_whole && gap != usize::MAX);
         let streams = part.is_some() && piece.copy.volume().streams();
         // The copy of a range that does not land whole.
         let copy = if lands_whole { None } else { Some(piece.copy.like(size, swap, ranges.inner())?) };

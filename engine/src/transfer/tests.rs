@@ -446,6 +446,38 @@ fn what_is_swapped_is_read_in_parts() {
     }
 }
 
+/// What could be replaced between two reads is read at once, though it is swapped.
+#[test]
+fn what_is_swapped_is_not_read_in_parts_that_may_be_of_two_versions() {
+    struct Replaced<'a>(InParts<'a>);
+    impl ChunkReader for Replaced<'_> {
+        fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
+            self.0.fill(request, buffer)
+        }
+
+        fn range_gap(&self) -> Option<usize> {
+            self.0.range_gap()
+        }
+
+        fn swapped_part(&self) -> Option<usize> {
+            self.0.swapped_part()
+        }
+
+        fn versions(&self) -> crate::open_object::Versions {
+            crate::open_object::Versions::Unknown
+        }
+    }
+    let mut variable = Variable::new(&[32], &[32], 4).unwrap();
+    let is_little = cfg!(target_endian = "little");
+    variable.set_endian(if is_little { Endian::Big } else { Endian::Little }).unwrap();
+    let chunk = |_: &[isize]| Some((0..32u32).flat_map(|i| i.swap_bytes().to_ne_bytes()).collect());
+    let asked = Asked::default();
+    let reader = Replaced(InParts(Filling { asked: &asked, gap: Some(1), chunk: &chunk }));
+    let store = ChunkStore::new(reader).unwrap();
+    assert_eq!(crate::read::<u32>(&variable, &store, &Hyperslab::all()).unwrap(), Vec::from_iter(0..32));
+    assert_eq!(*asked.fetched.lock().unwrap(), [(vec![0], 0, 128)]);
+}
+
 #[test]
 fn ranges_of_an_absent_chunk_are_fill_value() {
     let (variable, asked) = (variable(), Asked::default());
