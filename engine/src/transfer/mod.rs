@@ -227,7 +227,7 @@ pub fn read_prepared(
 ) -> Result<()> {
     match (prepared.element(), store.lender()) {
         // There is one chunk.
-        (Some(element), Some(lender)) if !chunks.is_empty() && options.progress.is_none() => {
+        (Some(element), Some(lender)) if chunks == (0..1) && options.progress.is_none() => {
             element.read(prepared.variable(), lender, &mut out)?;
             *done = 1;
             Ok(())

@@ -660,6 +660,20 @@ fn prepared_plans_do_what_plans_do() {
     }
 }
 
+/// A prepared plan for one element has no other chunks than another plan has.
+#[test]
+fn a_prepared_plan_for_one_element_has_one_chunk() {
+    let (variable, store) = (variable(), ChunkStore::zero_copy(Lending(all_chunks())).unwrap());
+    let plan = Plan::new(&variable, &Hyperslab::new(&[3, 2], &[1, 1]), Access::Read).unwrap();
+    let prepared = Prepared::new(plan).unwrap();
+    let mut out = [0; 2];
+    for (chunks, is_there) in [(0..0, true), (0..1, true), (1..1, true), (0..7, false), (5..9, false), (2..2, false)] {
+        let result = prepared.read_chunks(&store, chunks.clone(), &mut out, Options::default());
+        assert_eq!(result.is_ok(), is_there, "{chunks:?}");
+    }
+    assert_eq!(values(&out), [32]);
+}
+
 /// Threads and progress are asked for by options: the calling thread is told, and can end the transfer.
 #[test]
 fn options_are_for_threads_and_progress() {
