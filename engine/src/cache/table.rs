@@ -221,23 +221,33 @@ impl Table {
     /// decoded to its end, as is known if `to_end`; if there is neither, it is empty.
     pub(super) fn make_room(&mut self, size: usize, limit: usize, transfer: u64, to_end: bool) -> Option<Memory> {
         let may_go = |slot: &Slot| matches!(slot.state, State::Ready(_)) && slot.loaded_by != transfer;
-        let mut memory = None;
         // To look further than this for a chunk that may go is not worth it.
         const PASSED_OVER: usize = 64;
-        while self.bytes.saturating_add(size) > limit {
-            let mut number = self.oldest;
-            for _ in 0..PASSED_OVER {
-                if number == NONE || may_go(&self.slots[number]) {
-                    break;
-                }
-                number = self.slots[number].newer;
-            }
-            if number == NONE || !may_go(&self.slots[number]) {
+        let mut due = self.bytes.saturating_add(size).saturating_sub(limit);
+        let (mut number, mut num_passed_over) = (self.oldest, 0);
+        while due > 0 {
+            if number == NONE || num_passed_over > PASSED_OVER {
                 return None;
             }
+            let slot = &self.slots[number];
+            match may_go(slot) {
+                true => due = due.saturating_sub(slot.size),
+                false => num_passed_over += 1,
+            }
+            number = slot.newer;
+        }
+        // Before this one, all go that may.
+        let (end, mut memory) = (number, None);
+        number = self.oldest;
+        while number != end {
+            let (this, slot) = (number, &self.slots[number]);
+            number = slot.newer;
+            if !may_go(slot) {
+                continue;
+            }
             self.evictions += 1;
-            self.wants_whole &= self.slots[number].is_reused;
-            if let State::Ready(entry) = self.remove(number) {
+            self.wants_whole &= slot.is_reused;
+            if let State::Ready(entry) = self.remove(this) {
                 memory = entry.into_memory().filter(|memory| memory.suits(size)).or(memory);
             }
         }

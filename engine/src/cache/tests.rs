@@ -70,6 +70,25 @@ fn a_transfer_keeps_the_first_of_what_it_fetches() {
     assert_eq!(fetched(&part, 4..8), 0);
 }
 
+/// Nothing goes for a chunk for which there would be no room then either.
+#[test]
+fn what_makes_no_room_stays() {
+    let cache = Cache::new(4 * SIZE).unwrap();
+    let part = cache.part();
+    let bytes = |num: usize| vec![7; num * SIZE];
+    keep(&part, &[0], &bytes(1), part.begin()).unwrap();
+    let turn = part.begin();
+    keep(&part, &[1], &bytes(1), turn).unwrap();
+    keep(&part, &[2], &bytes(1), turn).unwrap();
+    // There is room for one, and the oldest could go.
+    keep(&part, &[3], &bytes(3), turn).unwrap();
+    let is_kept = |chunk, num: usize| kept(&part, chunk, num * SIZE).is_some();
+    assert_eq!([is_kept(0, 1), is_kept(1, 1), is_kept(2, 1), is_kept(3, 3)], [true, true, true, false]);
+    assert_eq!(cache.statistics().evictions, 0);
+    keep(&part, &[3], &bytes(2), part.begin()).unwrap();
+    assert!(is_kept(3, 2) && cache.statistics().evictions == 1);
+}
+
 #[test]
 fn more_of_a_chunk_is_fetched_to_its_end() {
     let part = Cache::new(SIZE).unwrap().part();
