@@ -581,11 +581,78 @@ impl Flight for Flying<'_> {
     }
 }
 
+impl Drop for Flying<'_> {
+    /// A panic may end a transfer that has requests in flight, whose memory is freed after this. Else there are none,
+    /// unless the program has given back what it was not asked for: then it is not known whether there are.
+    fn drop(&mut self) {
+        while std::thread::panicking() && self.waiter.has_any() && self.wait().is_ok() {}
+    }
+}
+
 impl Drop for Filling {
     fn drop(&mut self) {
         if let Some(destroy) = self.callbacks.destroy {
             // SAFETY: the store is being freed, which happens once.
             unsafe { destroy(self.callbacks.user) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Asked {
+        in_flight: Vec<*mut RawRequest>,
+        num_waits: usize,
+        /// The wait that fails.
+        failing: usize,
+    }
+
+    unsafe extern "C" fn start(user: *mut c_void, request: *mut RawRequest) -> c_int {
+        // SAFETY: the user pointer is that of the test, whose only reference this is now.
+        unsafe { &mut *user.cast::<Asked>() }.in_flight.push(request);
+        NOERR
+    }
+
+    unsafe extern "C" fn wait(user: *mut c_void, done: *mut *mut RawRequest) -> c_int {
+        // SAFETY: as above.
+        let asked = unsafe { &mut *user.cast::<Asked>() };
+        asked.num_waits += 1;
+        if asked.num_waits == asked.failing {
+            asked.in_flight.clear();
+            return 77;
+        }
+        // SAFETY: this is a place for a request.
+        unsafe { *done = asked.in_flight.pop().expect("a request is in flight") };
+        NOERR
+    }
+
+    /// No request is in flight any more when a panic has ended the transfer, nor is any waited for that is not.
+    #[test]
+    fn requests_in_flight_are_waited_for_after_a_panic() {
+        for (num_started, failing, num_waits) in [(0, 0, 0), (1, 0, 1), (3, 0, 3), (3, 2, 2)] {
+            let mut asked = Asked { failing, ..Asked::default() };
+            // SAFETY: zeros are no callbacks.
+            let mut callbacks: nczchunk_reader_callbacks = unsafe { std::mem::zeroed() };
+            callbacks.user = (&raw mut asked).cast();
+            callbacks.start = Some(start);
+            callbacks.wait = Some(wait);
+            let filling = Filling { callbacks };
+            let chunk = Request::new(&[0], Access::Read, 4);
+            let mut requests = [(); 3].map(|()| Filling::request(&chunk, ptr::null_mut(), 0));
+            let mut flight = Flying::new(&filling, 1).unwrap();
+            for request in &mut requests[..num_started] {
+                // SAFETY: the requests are there until the flight is dropped.
+                assert!(unsafe { flight.start(&raw mut *request) }.unwrap());
+            }
+            let panicking = std::panic::AssertUnwindSafe(|| {
+                let _flight = flight;
+                std::panic::resume_unwind(Box::new(()))
+            });
+            assert!(std::panic::catch_unwind::<_, ()>(panicking).is_err());
+            assert_eq!((asked.num_waits, asked.in_flight.len()), (num_waits, 0));
         }
     }
 }

@@ -63,6 +63,12 @@ impl Waiter {
         Ok(())
     }
 
+    /// Whether there are requests in flight.
+    #[doc(hidden)]
+    pub fn has_any(&self) -> bool {
+        self.0.num_in_flight.get() > 0
+    }
+
     /// Notes that a request has been started.
     #[doc(hidden)]
     pub fn started(&self) {

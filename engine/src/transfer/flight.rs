@@ -865,5 +865,15 @@ impl<'j, 'a> State<'j, 'a> {
     }
 }
 
+impl Drop for State<'_, '_> {
+    /// What is in flight after a panic is not needed any more. The flight, which is dropped next, waits for its end.
+    fn drop(&mut self) {
+        for slot in self.slots.iter().filter(|slot| slot.is_in_flight && !slot.is_stored && !slot.is_cancelled) {
+            // SAFETY: the request is in flight.
+            unsafe { self.flight.cancel(slot.request()) };
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -489,6 +489,24 @@ fn a_read_that_is_ended_leaves_nothing_behind() {
     }
 }
 
+/// What is in flight when the program panics is cancelled, and its memory is there as long as it is in flight.
+#[test]
+fn a_panic_cancels_what_is_in_flight() {
+    let (later, array) = made(false, false, |later| later.limits.requests = 5);
+    let asked = Cell::new(0);
+    let panics = |_| {
+        asked.set(asked.get() + 1);
+        if asked.get() == 9 { std::panic::resume_unwind(Box::new(())) } else { 0 }
+    };
+    let plan = Plan::new(array.variable(), &Hyperslab::all(), Access::Read).unwrap();
+    let mut out = vec![0; plan.selected_bytes()];
+    let options = Options::default().with_progress(&panics);
+    let read = || plan.read_chunks(array.store(), 0..plan.num_chunks(), &mut out, options);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).is_err());
+    assert_eq!((later.cancelled(), later.requests_in_flight()), (4, 0));
+    assert_eq!(read_all(&array).unwrap(), numbers());
+}
+
 #[test]
 fn what_the_cache_has_is_not_asked_for() {
     for is_sharded in [false, true] {
