@@ -12,9 +12,10 @@ pub use system::CancelGuard;
 
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
+    // Of the core library, for models are of what threads do to each other, which a flag of the C library's is not.
+    use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
     use std::ffi::{c_char, c_int};
     use std::ptr;
-    use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
     const PTHREAD_CANCEL_DISABLE: c_int = 1;
 
