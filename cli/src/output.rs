@@ -106,6 +106,18 @@ impl Drop for Partial {
     }
 }
 
+/// Creates a file with the permissions of the one that it will replace, and with no others before.
+fn create(path: &Path, permissions: Option<fs::Permissions>) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    let Some(permissions) = permissions else { return options.open(path) };
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    file.set_permissions(permissions)?;
+    Ok(file)
+}
+
 impl Output {
     /// Opens a file to be written, or the standard output if there is no path. The file is not the source of what is
     /// written. Bytes that are no text are not written to a terminal.
@@ -132,8 +144,7 @@ impl Output {
         // A link stays, and what it leads to is replaced.
         let path = resolved(path);
         let partial = Partial::new(partial(&path)?);
-        let file = File::create(partial.path()).map_err(about())?;
-        old.map_or(Ok(()), |old| file.set_permissions(old)).map_err(about())?;
+        let file = create(partial.path(), old).map_err(about())?;
         Ok(Output::Partial { file: BufWriter::with_capacity(1 << 16, file), partial, path })
     }
 
