@@ -263,7 +263,9 @@ fn matches(wanted: &str, etag: &str) -> bool {
 /// Answers a request; `false` if the connection is over.
 fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     let Request { method, path, headers, .. } = request;
-    let range = headers.get("range").map(|range| range.strip_prefix("bytes=").unwrap().split_once('-').unwrap());
+    // Azure's own clients ask by a header of their own.
+    let range = headers.get("x-ms-range").or_else(|| headers.get("range"));
+    let range = range.map(|range| range.strip_prefix("bytes=").unwrap().split_once('-').unwrap());
     let logged = range.map(|(begin, end)| (begin.parse().unwrap_or(u64::MAX), end.parse().unwrap_or(u64::MAX)));
     let number = {
         let mut log = state.log.lock().unwrap();

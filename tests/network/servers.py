@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Arrays in an object store that answers as S3 does, written and read by zarr-python and by the program nczchunk.
+"""Arrays in an object store that answers as S3 does, written and read by zarr-python and by the program nczchunk, and
+in the tests' own store in Azure's dialect, where Azure's own client is the judge: see azure_judge.py.
 
     tests/network/servers.py PROGRAM AT_URL
 
@@ -20,6 +21,8 @@ import boto3
 import numpy
 import obstore.store
 import zarr
+
+import azure_judge
 
 PROGRAM, AT_URL = sys.argv[1:]
 BUCKET = "ocean"
@@ -262,6 +265,8 @@ def main():
             print("what the program writes is read by zarr-python")
             as_google(address, env, directory)
             print("it is read by Google's interface as well")
+            azure_judge.check(run, env, directory)
+            print("what Azure's own client writes is read, and the other way round")
         by_the_c_interface(env)
         print("it is read and written by the C interface, Python and xarray")
         in_cpp(address, env)

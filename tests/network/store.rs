@@ -18,7 +18,15 @@ pub(super) fn lines(etag: &str) -> String {
 }
 
 fn error(status: u16, code: &str) -> Answer {
-    (status, String::new(), format!("<Error><Code>{code}</Code></Error>"))
+    (
+        status,
+        format!("Content-Type: application/xml\r\nx-ms-error-code: {code}\r\n"),
+        format!("<Error><Code>{code}</Code><Message>no</Message></Error>"),
+    )
+}
+
+fn is_azure(request: &Request) -> bool {
+    request.headers.contains_key("x-ms-version")
 }
 
 fn done(status: u16) -> Answer {
@@ -78,9 +86,11 @@ pub(super) fn answer(state: &State, request: &Request) -> Option<Answer> {
             state.parts.lock().unwrap().remove(path);
             Some(done(204))
         }
-        "DELETE" => Some(match state.objects.lock().unwrap().remove(path) {
-            Some(_) => done(204),
-            None => error(404, "NoSuchKey"),
+        "DELETE" => Some(match (state.objects.lock().unwrap().remove(path), is_azure(request)) {
+            (Some(_), false) => done(204),
+            (Some(_), true) => done(202),
+            (None, false) => error(404, "NoSuchKey"),
+            (None, true) => error(404, "BlobNotFound"),
         }),
         _ => Some(error(501, "NotImplemented")),
     }
@@ -102,31 +112,32 @@ fn put(state: &State, request: &Request) -> Answer {
         state.parts.lock().unwrap().entry(path.clone()).or_default().insert(number, body.clone());
         return (201, lines("\"part\""), String::new());
     }
-    if query.get("comp").is_some_and(|comp| comp == "blocklist") {
-        let Some(mut parts) = state.parts.lock().unwrap().remove(path) else { return error(400, "InvalidBlockList") };
-        let text = String::from_utf8_lossy(body);
-        let names = text.split("<Uncommitted>").skip(1).filter_map(|rest| rest.split("</Uncommitted>").next());
-        let blocks: Option<Vec<_>> = names.map(|name| parts.remove(name)).collect();
-        let Some(blocks) = blocks else { return error(400, "InvalidBlockList") };
-        let etag = store(state, path, blocks.concat());
-        return (201, lines(&etag), String::new());
-    }
     // What compares and what stores is one step.
     let mut objects = state.objects.lock().unwrap();
     let now = objects.get(path).map(|object| object.version);
-    let is_azure = headers.contains_key("x-ms-version");
     if headers.contains_key("if-none-match") && now.is_some() {
-        return if is_azure { error(409, "BlobAlreadyExists") } else { error(412, "PreconditionFailed") };
+        return if is_azure(request) { error(409, "BlobAlreadyExists") } else { error(412, "PreconditionFailed") };
     }
     let is_other = |wanted: &String| now.map(|now| format!("\"{now}\"")) != Some(wanted.clone());
     let is_other_generation = |wanted: &String| now.unwrap_or(0).to_string() != *wanted;
     if headers.get("if-match").is_some_and(is_other)
         || headers.get("x-goog-if-generation-match").is_some_and(is_other_generation)
     {
-        return error(412, "PreconditionFailed");
+        return error(412, if is_azure(request) { "ConditionNotMet" } else { "PreconditionFailed" });
     }
+    let bytes = match query.get("comp").map(String::as_str) {
+        Some("blocklist") => {
+            let mut parts = state.parts.lock().unwrap().remove(path).unwrap_or_default();
+            let text = String::from_utf8_lossy(body).replace("Latest>", "Uncommitted>");
+            let names = text.split("<Uncommitted>").skip(1).map(|rest| rest.split("</Uncommitted>").next());
+            let blocks: Option<Vec<_>> = names.map(|name| parts.remove(name?)).collect();
+            let Some(blocks) = blocks else { return error(400, "InvalidBlockList") };
+            blocks.concat()
+        }
+        _ => body.clone(),
+    };
     let version = state.versions.fetch_add(1, SeqCst) + 1;
-    objects.insert(path.clone(), Object { bytes: body.clone(), version });
+    objects.insert(path.clone(), Object { bytes, version });
     (201, lines(&format!("\"{version}\"")), String::new())
 }
 
@@ -154,7 +165,8 @@ fn list(state: &State, request: &Request) -> Answer {
         for (key, len, version) in files {
             xml += &format!(
                 "<Blob><Name>{key}</Name><Properties><Last-Modified>{DATE}</Last-Modified><Etag>{version}</Etag>\
-                 <Content-Length>{len}</Content-Length><Content-Type>x</Content-Type></Properties></Blob>"
+                 <Content-Length>{len}</Content-Length><Content-Type>x</Content-Type>\
+                 <BlobType>BlockBlob</BlobType></Properties></Blob>"
             );
         }
         prefixes.iter().for_each(|name| xml += &format!("<BlobPrefix><Name>{name}</Name></BlobPrefix>"));

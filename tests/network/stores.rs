@@ -1,5 +1,7 @@
 //! Object stores, written and read in the dialects of S3, Google and Azure. The server is this test's own: see
-//! `store.rs`. `scripts/test-network` asks moto the same.
+//! `store.rs`. `scripts/test-network` asks moto the same, and has Azure's own client for Python use this server.
+
+use std::io::Read;
 
 use nczchunk::create_storage;
 
@@ -44,6 +46,15 @@ impl Drop for Variables {
         // SAFETY: as above.
         self.0.iter().for_each(|name| unsafe { std::env::remove_var(name) });
     }
+}
+
+/// Serves other programs until the input ends, and tells them the address.
+#[test]
+#[ignore = "scripts/test-network starts it"]
+fn serve_others() {
+    let server = Server::new();
+    println!("\n{}", server.url(""));
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
 const SCHEMES: [&str; 3] = ["s3", "gs", "az"];
