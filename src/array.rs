@@ -15,22 +15,15 @@
 //! It opens variables of netCDF, HDF5 and cfdb files for reading only. It refuses an array with an unsupported feature,
 //! and the message in the context names that feature.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::CStr;
 use std::path::Path;
 use std::ptr;
 
-use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
-use super::context::{report, report_transfer};
-use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context, nczchunk_var};
-use super::pointers::{destination, guard, hand_over, handle, handle_mut, hyperslab, required_mut, take_back, text};
 use super::points::Chosen;
+use super::prelude::*;
 use super::read::nczchunk_read_vars;
 use super::write::nczchunk_write_vars;
 use nczchunk::Array;
-use nczchunk_engine::element::ElementType;
-use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::grid::Access;
-use nczchunk_engine::status::NOERR;
 use nczchunk_engine::strings::{self, KeptTexts};
 
 /// Opens an array. path is a directory or a zip file. name is the array's path below it, such as "ocean/sst", and is

@@ -3,14 +3,9 @@
 //! nczchunk_read_points, nczchunk_read_lists and the functions that write, with the array's variable and store. Arrays
 //! of variable-length strings are read and written as by nczchunk_array_read and nczchunk_array_write.
 
-use std::ffi::{c_int, c_void};
-
 use super::array::{nczchunk_array_store, nczchunk_array_var, read_texts};
-use super::array_objects::nczchunk_array;
-use super::context::report;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::points::{self, Chosen};
-use nczchunk_engine::element::ElementType;
+use super::prelude::*;
 
 /// Reads single elements of an array: see nczchunk_read_points, which has the same errors.
 #[unsafe(no_mangle)]

@@ -2,16 +2,7 @@
 //!
 //! Read the attributes of an array, one by one or all as JSON.
 
-use std::ffi::{c_char, c_int, c_void};
-
-use super::array::utf8;
-use super::array_objects::{CAttribute, c_text, nczchunk_array};
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, write_growing};
-use super::objects::nczchunk_context;
-use super::pointers::{handle, text};
-use nczchunk_engine::error::{Error, ErrorKind, Result};
-use nczchunk_engine::status::NOERR;
+use super::prelude::*;
 
 /// An attribute. Set struct_size before a call fills it in. The pointers belong to the array, and are valid until the
 /// attributes are changed or the array is closed.

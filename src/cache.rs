@@ -15,12 +15,7 @@
 //! fetched itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same
 //! chunk of the same store. Writes go through to the store immediately.
 
-use std::ffi::c_int;
-
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, write_growing};
-use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context};
-use super::pointers::{hand_over, handle, handle_mut, take_back};
+use super::prelude::*;
 use nczchunk_engine::cache::Cache;
 
 /// The statistics of a cache: its requests and its contents. Set struct_size before a call fills it in.

@@ -3,16 +3,8 @@
 //! Compute the chunk lengths that cost least for the ways in which an array is read, and those that netCDF-C, h5py and
 //! rechunkit choose for a variable by default.
 
-use std::ffi::c_int;
-
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::nczchunk_context;
-use super::pointers::{handle_mut, required, required_mut};
-use nczchunk_engine::alloc;
+use super::prelude::*;
 use nczchunk_engine::chunkshape::{self, Costs, NETCDF_TARGET_BYTES, Pattern, RECHUNKIT_TARGET_BYTES};
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::{ErrorKind, Result};
 
 /// Computes the chunk lengths that netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them. All fixed
 /// dimensions are shortened by the same factor, unlimited ones to 1.

@@ -4,14 +4,8 @@
 //! value's variable and two numbers of the header: the variable's begin, and the size of a record. Sizes and offsets
 //! are in bytes. Only the first length may be 0: then the dimension is the file's record dimension.
 
-use std::ffi::c_int;
-
-use super::context::report;
-use super::objects::nczchunk_context;
-use super::pointers::{handle_mut, required};
+use super::prelude::*;
 use nczchunk_engine::classic::{self, ClassicVariable};
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::Result;
 
 /// Computes the size of a variable, or of one record of it if it is a record variable.
 ///

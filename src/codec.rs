@@ -14,18 +14,13 @@
 //! it decodes into a buffer of the expected size. Data that decode to another length fail with NCZCHUNK_EBADCHUNK, and
 //! data that do not decode fail with NCZCHUNK_EIO; but see nczchunk_chunk_store_set_verify.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_uint};
 use std::ops::Range;
 
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::{nczchunk_chunk_store, nczchunk_codec, nczchunk_context};
-use super::pointers::{hand_over, handle_mut, required, take_back, text};
+use super::prelude::*;
 use nczchunk_engine::alloc::Slot;
 use nczchunk_engine::buffer::Buffer;
 use nczchunk_engine::codec::{self, Codec};
-use nczchunk_engine::error::{Error, ErrorKind, Result};
-use nczchunk_engine::status::NOERR;
 
 /// Options for encoding with zstd.
 #[repr(C)]

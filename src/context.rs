@@ -16,15 +16,12 @@
 //!
 //! A context also sets how many threads a call may use, and the progress callback.
 
-use std::ffi::{c_char, c_int, c_void};
 use std::fmt::Write;
 
 use super::message::Message;
-use super::objects::nczchunk_context;
-use super::pointers::{guard, hand_over, handle_mut, take_back};
+use super::prelude::*;
 use super::progress::nczchunk_progress;
 use nczchunk_engine::cancel::CancelGuard;
-use nczchunk_engine::error::{Error, ErrorKind, Result};
 use nczchunk_engine::transfer::{Options, Progress};
 
 /// Creates a context. Free it with nczchunk_context_free.

@@ -2,14 +2,10 @@
 //!
 //! Copy a box of elements between two blocks of memory with any strides. All functions above use this copy.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report;
-use super::objects::nczchunk_context;
-use super::pointers::{self, required};
+use super::pointers;
+use super::prelude::*;
 use nczchunk_engine::copy::{Axis, StridedCopy};
-use nczchunk_engine::dims::{self, check_rank};
-use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::dims;
 use nczchunk_engine::variable::check_element_size;
 
 /// Copies a box of elements between two blocks of memory, each with its own strides. All functions above use it to copy

@@ -19,23 +19,12 @@
 //!
 //! This example creates a Zarr v3 array with the fill value 0, in chunks of about 16 MiB that are compressed with zstd.
 
-use std::ffi::{c_char, c_int, c_void};
-
-use super::array::{file_path, optional_text, utf8};
-use super::array_objects::{nczchunk_array, nczchunk_storage};
 use super::attribute::nczchunk_attribute;
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::nczchunk_context;
-use super::pointers::{hand_over_boxed, handle, handle_mut, optional, required, text};
+use super::prelude::*;
 use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NATIVE};
 use nczchunk::AttributeValue;
 use nczchunk::{Array, ArrayFormat, Description};
-use nczchunk_engine::alloc;
 use nczchunk_engine::chunk_list::ChunkRun;
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::element::ElementType;
-use nczchunk_engine::error::{Error, ErrorKind, Result};
 use nczchunk_engine::key::Separator;
 use nczchunk_engine::variable::Endian;
 

@@ -11,18 +11,8 @@
 //! or empty for the storage itself. nczchunk_list_node tells the attributes of a group, nczchunk_list its members, and
 //! nczchunk_group_dimensions the dimensions that it defines.
 
-use std::ffi::{c_char, c_int, c_void};
-
-use super::array::{file_path, optional_text, utf8};
-use super::array_objects::{c_text, nczchunk_storage};
-use super::context::report;
 use super::create::{format, texts, value};
-use super::growing::assert_can_grow;
-use super::objects::nczchunk_context;
-use super::pointers::{handle, text};
-use nczchunk_engine::element::ElementType;
-use nczchunk_engine::error::ErrorKind;
-use nczchunk_engine::status::NOERR;
+use super::prelude::*;
 
 /// Creates a group. path is a directory, which is created if it does not exist. name is the path of the group below it,
 /// such as "ocean/deep", and is NULL or empty if path is to be the group. Missing groups on the way are created.

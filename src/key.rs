@@ -4,14 +4,9 @@
 //! written as a string with a NUL at its end. Each function also returns the key's length, so a first call without a
 //! buffer finds the necessary size.
 
-use std::ffi::{c_char, c_int};
 use std::io::Write;
 
-use super::context::report_computed;
-use super::objects::nczchunk_context;
-use super::pointers::{required, required_mut, text};
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::{ErrorKind, Result};
+use super::prelude::*;
 use nczchunk_engine::key::{Key, KeyStyle, Separator};
 
 /// Writes the key of a chunk in Zarr v2, and in Zarr v3 with the "v2" chunk key encoding: "2.1" or "2/1"; "0" for a

@@ -7,13 +7,8 @@
 //! If elements overlap in memory (a stride of 0), a write uses the same values repeatedly, and a read leaves one of the
 //! values there.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report_transfer;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::plan::{mapped, read_plan, strided, write_plan};
-use super::pointers::handle;
-use nczchunk_engine::grid::Access;
+use super::prelude::*;
 
 /// Reads a hyperslab, as nc_get_varm does. It is nczchunk_read_vars, except that along dimension d the elements are
 /// imap[d] elements apart in data. data points to the first element; imap may be negative. A NULL imap stands for

@@ -56,3 +56,26 @@ pub mod types;
 pub mod var;
 pub mod version;
 pub mod write;
+
+/// What nearly every file uses.
+mod prelude {
+    pub(super) use std::ffi::{c_char, c_int, c_void};
+
+    #[cfg(feature = "arrays")]
+    pub(super) use super::array::{file_path, optional_text, utf8};
+    #[cfg(feature = "arrays")]
+    pub(super) use super::array_objects::{CAttribute, c_text, nczchunk_array, nczchunk_storage};
+    pub(super) use super::context::{report, report_computed, report_transfer};
+    #[cfg(feature = "arrays")]
+    pub(super) use super::growing::size_of_growing;
+    pub(super) use super::growing::{Growing, assert_can_grow, read_growing, write_growing};
+    pub(super) use super::objects::*;
+    pub(super) use super::pointers::*;
+    pub(super) use nczchunk_engine::alloc;
+    pub(super) use nczchunk_engine::dims::check_rank;
+    #[cfg(feature = "arrays")]
+    pub(super) use nczchunk_engine::element::ElementType;
+    pub(super) use nczchunk_engine::error::{Error, ErrorKind, Result};
+    pub(super) use nczchunk_engine::grid::Access;
+    pub(super) use nczchunk_engine::status::NOERR;
+}

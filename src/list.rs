@@ -13,20 +13,12 @@
 //! nczchunk_list("ocean.zarr", NULL, 1, print, NULL, NULL);
 //! ```
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::CString;
 
-use super::array::{file_path, optional_text};
-use super::array_objects::{CAttribute, c_text, nczchunk_storage};
 use super::attribute::{nczchunk_attribute, tell_left_out, told};
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, write_growing};
-use super::objects::nczchunk_context;
-use super::pointers::handle;
+use super::prelude::*;
 use nczchunk::Node;
 use nczchunk::open_storage;
-use nczchunk_engine::alloc;
-use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::status::NOERR;
 
 /// A group or array in a listing. All pointers are valid until the callback returns.
 #[repr(C)]

@@ -19,18 +19,9 @@
 //!
 //! nczchunk_storage_write_references writes the same of whole files as references, which fsspec, Zarr and xarray read.
 
-use std::ffi::{c_char, c_int, c_void};
-
-use super::array::utf8;
-use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, size_of_growing, write_growing};
-use super::objects::nczchunk_context;
-use super::pointers::{handle, optional, text};
+use super::prelude::*;
 use nczchunk::write_references;
-use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::hyperslab::Hyperslab;
-use nczchunk_engine::status::NOERR;
 use nczchunk_engine::store::{ChunkLocation, ChunkState};
 
 /// The chunk is missing: it reads as the fill value.

@@ -10,12 +10,7 @@
 //! Unlike netCDF-C's odometer, it has no positions if any dimension is empty, the first or another, and one position at
 //! rank 0.
 
-use std::ffi::c_int;
-
-use super::context::report_computed;
-use super::objects::nczchunk_context;
-use super::pointers::{guard, hand_over, required, take_back};
-use nczchunk_engine::dims::check_rank;
+use super::prelude::*;
 use nczchunk_engine::odometer::Odometer;
 
 /// An odometer. One thread at a time may use it.

@@ -16,16 +16,10 @@
 //!
 //! For a variable with a write grid, a plan for writing uses the chunks of that grid.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::{report_computed, report_transfer};
-use super::growing::{Growing, assert_can_grow, check_element_size, write_element, write_growing};
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_plan, nczchunk_var};
-use super::pointers::{destination, hand_over, handle, handle_mut, hyperslab, optional, required, take_back};
+use super::growing::{check_element_size, write_element};
+use super::prelude::*;
 use nczchunk_engine::copy::{Destination, Source};
 use nczchunk_engine::dims::{self, Dims};
-use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::grid::Access;
 use nczchunk_engine::plan::Plan;
 use nczchunk_engine::projection::Projection;
 use nczchunk_engine::store::ChunkStore;

@@ -18,13 +18,8 @@
 //! and so it is with several threads, with a cache and with requests in flight. The library sorts lists and points for
 //! that: a point takes up to 64 bytes of memory while it does, then 16, and an index of a list 16.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report_transfer;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
-use super::pointers::{destination, handle, optional, required, source};
+use super::prelude::*;
 use nczchunk_engine::dims::try_collect;
-use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::hyperslab::Hyperslab;
 use nczchunk_engine::transfer;
 use nczchunk_engine::variable::Variable;

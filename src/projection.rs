@@ -4,13 +4,8 @@
 //! above are based on this arithmetic. Only touched chunks are listed, each is found in constant time, and nothing is
 //! allocated. So a dimension of 2^62 chunks with two selected elements costs two projections.
 
-use std::ffi::c_int;
-
-use super::context::report_computed;
 use super::growing::{check_element_size, write_element};
-use super::objects::nczchunk_context;
-use super::pointers::handle_mut;
-use nczchunk_engine::error::{ErrorKind, Result};
+use super::prelude::*;
 use nczchunk_engine::grid::Dimension;
 use nczchunk_engine::hyperslab::Slice;
 use nczchunk_engine::projection::{Projection, Projections};

@@ -9,11 +9,7 @@
 //! int status = nczchunk_read_vars(var, store, start, count, stride, data, NULL);
 //! ```
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report_transfer;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
-use super::pointers::{destination, handle, hyperslab};
+use super::prelude::*;
 use nczchunk_engine::transfer;
 
 /// Reads a hyperslab, as nc_get_vars does. Along each dimension, reads count elements from start on, stride apart, into

@@ -14,17 +14,9 @@
 //! Set threads and a progress callback in the context. Progress counts as chunks the boxes in which the array is read
 //! and written, and as bytes those that are read and those that are written.
 
-use std::ffi::{c_char, c_int};
-
-use super::array::{file_path, optional_text};
-use super::array_objects::{nczchunk_array, nczchunk_storage};
-use super::context::{report, report_transfer};
 use super::create::{chosen_codecs, endian, format, given, nczchunk_codec_setting};
-use super::growing::{Growing, assert_can_grow, read_growing, size_of_growing, write_growing};
-use super::objects::nczchunk_context;
-use super::pointers::handle;
+use super::prelude::*;
 use nczchunk::{Description, RechunkOptions, RechunkPlan, rechunk, rechunk_in, rechunk_plan};
-use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::transfer::Options;
 
 /// How an array is rechunked. Set struct_size. A field that is 0 or NULL has its default. The pointers need to be valid

@@ -27,29 +27,22 @@
 //! chunks are read at once. examples/http_array.c is such a storage over HTTP.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
-use super::array::{file_path, utf8};
-use super::array_objects::{c_text, nczchunk_storage};
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::{nczchunk_codec, nczchunk_context};
-use super::pointers::{hand_over, handle, handle_mut, required, take_back, text};
+use super::prelude::*;
 pub use nczchunk::object::ObjectRequest as nczchunk_object_request;
 use nczchunk::object::{
     ByteRange, Entry, Flight, Limits, Memory, Name, ObjectRequest, ObjectStore, Storage, read_by_flight,
     write_by_flight,
 };
 use nczchunk::{concat, create_storage, open_storage};
-use nczchunk_engine::alloc::{self, Slot};
+use nczchunk_engine::alloc::Slot;
 use nczchunk_engine::buffer::Buffer;
 use nczchunk_engine::codec::{Codec, CodecUse};
-use nczchunk_engine::error::{Error, ErrorKind, Result};
 use nczchunk_engine::limits::MemoryLimits;
 use nczchunk_engine::open_object::{ObjectState, Versions};
-use nczchunk_engine::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
+use nczchunk_engine::status::{EEMPTY, EINVAL, ENOOBJECT};
 
 /// Opens a storage at a path: a directory, a zip file, or a file that holds arrays. The first bytes of a file determine
 /// its kind. If the library was built with NCZCHUNK_NETWORK, path may also be a URL of an object store or HTTP server.

@@ -23,18 +23,12 @@
 //! and every field that you do not use to 0, as NCZCHUNK_ZERO_COPY_CALLBACKS_INIT and NCZCHUNK_READER_CALLBACKS_INIT
 //! do. The arguments of a callback are valid until it returns, unless their description says otherwise.
 
-use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::{nczchunk_chunk_store, nczchunk_context};
-use super::pointers::{handle_mut, take_back};
+use super::prelude::*;
 use nczchunk_engine::alloc::{Slot, try_box};
 use nczchunk_engine::buffer::Buffer;
-use nczchunk_engine::error::{Error, ErrorKind, Result};
-use nczchunk_engine::grid::Access;
-use nczchunk_engine::status::{EEMPTY, ENOOBJECT, NOERR};
+use nczchunk_engine::status::{EEMPTY, ENOOBJECT};
 pub use nczchunk_engine::store::RawRequest as nczchunk_request;
 use nczchunk_engine::store::{
     BorrowedChunk, BorrowedChunkMut, Change, ChunkReader, ChunkStore, Filled, Flight, InFlight, Memory, NOT_IN_FLIGHT,

@@ -4,16 +4,10 @@
 //! Dimensions are listed slowest first, as in netCDF. A chunk is stored at full size, even if it reaches beyond the end
 //! of a dimension. It is row-major unless nczchunk_var_set_chunk_order says otherwise.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report;
-use super::objects::{nczchunk_context, nczchunk_var};
-use super::pointers::{hand_over, handle, handle_mut, optional, required, take_back};
+use super::prelude::*;
 use nczchunk_engine::chunk_list::ChunkRun;
 use nczchunk_engine::copier::Copier;
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::grid::{Access, ChunkExtent, Dimension};
+use nczchunk_engine::grid::{ChunkExtent, Dimension};
 use nczchunk_engine::variable::{Endian, Variable, check_element_size};
 
 /// The largest rank: netCDF's NC_MAX_VAR_DIMS.

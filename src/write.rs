@@ -2,11 +2,7 @@
 //!
 //! Write any hyperslab of a variable from memory of yours. Chunks that the write covers are stored without being read.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report_transfer;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
-use super::pointers::{handle, hyperslab, source};
+use super::prelude::*;
 use nczchunk_engine::transfer;
 
 /// Writes a hyperslab, as nc_put_vars does. Along each dimension, writes count elements from start on, stride apart,
