@@ -38,8 +38,7 @@ pub unsafe extern "C" fn nczchunk_copy_strided(
     destination_strides: *const isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the lists are NULL or have rank entries, and the blocks are NULL or have their sizes, as documented.
-    let copy = || unsafe {
+    by_promise!(report(context, || {
         check_rank(rank)?;
         check_element_size(element_size)?;
         let swap = match word_size {
@@ -79,7 +78,5 @@ pub unsafe extern "C" fn nczchunk_copy_strided(
         }
         let mut out = pointers::destination(destination.cast(), destination_size)?;
         copy.run(pointers::source(source.cast(), source_size)?, source_offset, &mut out, destination_offset)
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, copy) }
+    }))
 }

@@ -132,17 +132,13 @@ pub unsafe extern "C" fn nczchunk_array_create(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the texts are NULL or end with a NUL, description is NULL or a structure of the size that it says, and
-    // array is NULL or a place for a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            let name = optional_text(name)?;
-            hand_over_boxed(array, || {
-                described(description, |all| Array::create_as(path, name, all, nczchunk_array::boxed))
-            })
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        let name = optional_text(name)?;
+        hand_over_boxed(array, || {
+            described(description, |all| Array::create_as(path, name, all, nczchunk_array::boxed))
         })
-    }
+    }))
 }
 
 /// Creates an array in a storage: see nczchunk_array_create.
@@ -156,16 +152,13 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; storage is NULL or alive.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let name = optional_text(name)?;
-            hand_over_boxed(array, || {
-                described(description, |all| Array::create_in_as(&storage.0, name, all, nczchunk_array::boxed))
-            })
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let name = optional_text(name)?;
+        hand_over_boxed(array, || {
+            described(description, |all| Array::create_in_as(&storage.0, name, all, nczchunk_array::boxed))
         })
-    }
+    }))
 }
 
 /// Changes the shape of an array that was opened with NCZCHUNK_WRITE. shape has a length for each dimension. The
@@ -191,15 +184,11 @@ pub unsafe extern "C" fn nczchunk_array_resize(
     shape: *const usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, and shape has a length for each dimension, by the
-    // header's general promise.
-    unsafe {
-        report(context, || {
-            let array = &mut handle_mut(array, "array is NULL")?.array;
-            let shape = required(shape, array.variable().rank(), "shape is NULL")?;
-            array.resize(shape)
-        })
-    }
+    by_promise!(report(context, || {
+        let array = &mut handle_mut(array, "array is NULL")?.array;
+        let shape = required(shape, array.variable().rank(), "shape is NULL")?;
+        array.resize(shape)
+    }))
 }
 
 /// Reads the metadata of an array again and drops its cached chunks and shard indices. The next read returns what is
@@ -215,14 +204,11 @@ pub unsafe extern "C" fn nczchunk_array_resize(
 /// of nczchunk_array_open. After an error the array is as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_refresh(array: *mut nczchunk_array, context: *mut nczchunk_context) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let array = handle_mut(array, "array is NULL")?;
-            *array = nczchunk_array::new(array.array.reopened()?)?;
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle_mut(array, "array is NULL")?;
+        *array = nczchunk_array::new(array.array.reopened()?)?;
+        Ok(())
+    }))
 }
 
 /// Sets or adds an attribute of an array that was opened with NCZCHUNK_WRITE, immediately. type is netCDF's number for
@@ -249,18 +235,12 @@ pub unsafe extern "C" fn nczchunk_array_set_attribute(
     values: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, name is NULL or a text, and values are as many of the
-    // type as documented.
-    unsafe {
-        report(context, || {
-            let array = handle_mut(array, "array is NULL")?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            let is_texts = r#type == ElementType::String.netcdf_type();
-            let texts = if is_texts { texts(num_values, values)? } else { Vec::new() };
-            let value = value(r#type, num_values, values, &texts)?;
-            array.change_attribute(name, Some(value))
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle_mut(array, "array is NULL")?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        let texts = texts(r#type, num_values, values)?;
+        array.change_attribute(name, Some(value(r#type, num_values, values, &texts)?))
+    }))
 }
 
 /// Sets or adds several attributes of an array that was opened with NCZCHUNK_WRITE, immediately: each member of a JSON
@@ -275,13 +255,10 @@ pub unsafe extern "C" fn nczchunk_array_set_attributes_json(
     attributes_json: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, and attributes_json is NULL or a text.
-    unsafe {
-        report(context, || {
-            let array = handle_mut(array, "array is NULL")?;
-            array.update_attributes(utf8(text(attributes_json, "attributes_json is NULL")?)?)
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle_mut(array, "array is NULL")?;
+        array.update_attributes(utf8(text(attributes_json, "attributes_json is NULL")?)?)
+    }))
 }
 
 /// Removes an attribute of an array that was opened with NCZCHUNK_WRITE, immediately: see nczchunk_array_set_attribute.
@@ -294,13 +271,10 @@ pub unsafe extern "C" fn nczchunk_array_remove_attribute(
     name: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, and name is NULL or a text.
-    unsafe {
-        report(context, || {
-            let array = handle_mut(array, "array is NULL")?;
-            array.change_attribute(utf8(text(name, "name is NULL")?)?, None)
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle_mut(array, "array is NULL")?;
+        array.change_attribute(utf8(text(name, "name is NULL")?)?, None)
+    }))
 }
 
 /// Calls `create` with what a structure of C's describes.
@@ -311,38 +285,30 @@ unsafe fn described<T>(
     description: *const nczchunk_description,
     create: impl FnOnce(&Description<'_>) -> Result<T>,
 ) -> Result<T> {
-    // SAFETY: the caller's promise.
-    let from = unsafe { read_growing(description) }?;
+    let from = by_promise!(read_growing(description))?;
     check_rank(from.rank)?;
     let element = match c_int::try_from(from.r#type) {
-        // SAFETY: the name is NULL or a text.
-        Ok(0) => utf8(unsafe { text(from.type_name, "neither type nor type_name is set") }?)?.parse()?,
+        Ok(0) => utf8(by_promise!(text(from.type_name, "neither type nor type_name is set"))?)?.parse()?,
         Ok(number) => ElementType::of_netcdf_type(number).ok_or(ErrorKind::ElementType)?,
         Err(_) => return Err(ErrorKind::ElementType.into()),
     };
-    // SAFETY: each list is NULL or has as many entries as are documented.
-    let (shape, chunk_shape, shard_shape, names) = unsafe {
-        (
-            required(from.shape, from.rank, "shape is NULL")?,
-            given(from.chunk_shape, from.rank),
-            given(from.shard_shape, from.rank),
-            given(from.dimension_names, from.rank).unwrap_or_default(),
-        )
-    };
+    let (shape, chunk_shape, shard_shape, names) = by_promise!((
+        required(from.shape, from.rank, "shape is NULL")?,
+        given(from.chunk_shape, from.rank),
+        given(from.shard_shape, from.rank),
+        given(from.dimension_names, from.rank).unwrap_or_default(),
+    ));
     let mut dimension_names = Vec::new();
     for name in names {
-        // SAFETY: a name is NULL or a text.
-        alloc::push(&mut dimension_names, unsafe { optional_text(*name) }?)?;
+        alloc::push(&mut dimension_names, by_promise!(optional_text(*name))?)?;
     }
     let mut lists = Vec::new();
-    // SAFETY: both lists are NULL or have an entry for each dimension.
-    let (lengths, nums) = unsafe { (given(from.chunk_lengths, from.rank), optional(from.num_chunks, from.rank)) };
+    let (lengths, nums) = by_promise!((given(from.chunk_lengths, from.rank), optional(from.num_chunks, from.rank)));
     for (d, &lengths) in lengths.unwrap_or_default().iter().enumerate() {
         let mut list = Vec::new();
         if !lengths.is_null() {
             let num_chunks = nums.and_then(|nums| nums.get(d)).copied().unwrap_or(0);
-            // SAFETY: the list has as many entries.
-            for &len in unsafe { required(lengths, num_chunks, "chunk_lengths") }? {
+            for &len in by_promise!(required(lengths, num_chunks, "chunk_lengths"))? {
                 alloc::push(&mut list, ChunkRun::new(1, len))?;
             }
             if list.is_empty() {
@@ -355,28 +321,21 @@ unsafe fn described<T>(
     for list in &lists {
         alloc::push(&mut chunk_runs, list.as_slice())?;
     }
-    // SAFETY: codecs is NULL or has as many entries, whose names and configurations are NULL or texts.
-    let codecs = unsafe { chosen_codecs(from.codecs, from.num_codecs, from.uncompressed) }?;
-    // SAFETY: the list is NULL or has as many attributes, which are as documented.
-    let listed = unsafe { attributes(from.attributes, from.num_attributes) }?;
+    let codecs = by_promise!(chosen_codecs(from.codecs, from.num_codecs, from.uncompressed))?;
+    let listed = by_promise!(attributes(from.attributes, from.num_attributes))?;
     let mut texts_of = Vec::new();
     for attribute in &listed {
-        let is_texts = c_int::try_from(attribute.r#type) == Ok(ElementType::String.netcdf_type());
-        // SAFETY: the values are as documented.
-        let list = if is_texts { unsafe { texts(attribute.num_values, attribute.values) }? } else { Vec::new() };
-        alloc::push(&mut texts_of, list)?;
+        let number = c_int::try_from(attribute.r#type).unwrap_or(0);
+        alloc::push(&mut texts_of, by_promise!(texts(number, attribute.num_values, attribute.values))?)?;
     }
     let mut attributes = Vec::new();
     for (attribute, texts) in listed.iter().zip(&texts_of) {
-        // SAFETY: the name is NULL or a text, and the values are as documented.
-        unsafe {
-            let number = c_int::try_from(attribute.r#type).unwrap_or(0);
-            let name = utf8(text(attribute.name, "an attribute's name is NULL")?)?;
-            alloc::push(&mut attributes, (name, value(number, attribute.num_values, attribute.values, texts)?))?;
-        }
+        let number = c_int::try_from(attribute.r#type).unwrap_or(0);
+        let name = utf8(by_promise!(text(attribute.name, "an attribute's name is NULL"))?)?;
+        let value = by_promise!(value(number, attribute.num_values, attribute.values, texts))?;
+        alloc::push(&mut attributes, (name, value))?;
     }
-    // SAFETY: the text is NULL or ends with a NUL.
-    let attributes_json = unsafe { optional_text(from.attributes_json) }?;
+    let attributes_json = by_promise!(optional_text(from.attributes_json))?;
     let mut to = Description::new(shape, element)
         .with_dimension_names(&dimension_names)
         .with_attributes_json(attributes_json)
@@ -392,15 +351,13 @@ unsafe fn described<T>(
         to = to.with_shard_shape(shard_shape);
     }
     if !from.fill_value.is_null() {
-        // SAFETY: it points to an element, which is a text's pointer if texts have any length.
-        to = to.with_fill_value(unsafe {
-            match element {
-                ElementType::String => {
-                    text(from.fill_value.cast::<*const c_char>().read_unaligned(), "the fill value is NULL")?.to_bytes()
-                }
-                _ => std::slice::from_raw_parts(from.fill_value.cast(), element.size()),
+        // It points to an element, which is a text's pointer if texts have any length.
+        to = to.with_fill_value(by_promise!(match element {
+            ElementType::String => {
+                text(from.fill_value.cast::<*const c_char>().read_unaligned(), "the fill value is NULL")?.to_bytes()
             }
-        });
+            _ => std::slice::from_raw_parts(from.fill_value.cast(), element.size()),
+        }));
     }
     if from.separator != 0 {
         let separator = u32::try_from(from.separator).ok().and_then(char::from_u32).unwrap_or('\0');
@@ -422,11 +379,9 @@ pub(super) unsafe fn chosen_codecs<'t>(
     uncompressed: usize,
 ) -> Result<Option<Vec<(&'t str, &'t str)>>> {
     let mut settings = Vec::new();
-    // SAFETY: the caller's promise.
-    for codec in unsafe { required::<nczchunk_codec_setting>(codecs, num_codecs, "codecs is NULL") }? {
-        // SAFETY: the caller's promise.
+    for codec in by_promise!(required(codecs, num_codecs, "codecs is NULL"))? {
         let (name, configuration) =
-            unsafe { (text(codec.name, "a codec's name is NULL")?, optional_text(codec.configuration)?) };
+            by_promise!((text(codec.name, "a codec's name is NULL")?, optional_text(codec.configuration)?));
         alloc::push(&mut settings, (utf8(name)?, configuration))?;
     }
     if uncompressed != 0 && !settings.is_empty() {
@@ -440,8 +395,7 @@ pub(super) unsafe fn chosen_codecs<'t>(
 /// # Safety
 /// As for [`optional`].
 pub(super) unsafe fn given<'a, T>(list: *const T, len: usize) -> Option<&'a [T]> {
-    // SAFETY: the caller's promise.
-    if list.is_null() { None } else { unsafe { optional(list, len) } }
+    if list.is_null() { None } else { by_promise!(optional(list, len)) }
 }
 
 pub(super) fn format(format: usize) -> Result<ArrayFormat> {
@@ -477,16 +431,16 @@ unsafe fn attributes(list: *const nczchunk_attribute, len: usize) -> Result<Vec<
     Ok(attributes)
 }
 
-/// Strings in a list of C's.
+/// Strings in a list of C's; none for another type.
 ///
 /// # Safety
-/// `values` is NULL or has so many pointers, each of them NULL or to a string.
-pub(super) unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
+/// `values` is NULL or has so many values of the type: of strings, pointers, each of them NULL or to a string.
+pub(super) unsafe fn texts<'a>(r#type: c_int, num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
     let mut texts = Vec::new();
-    // SAFETY: the caller's promise.
-    for value in unsafe { required(values.cast::<*const c_char>(), num_values, "values is NULL") }? {
-        // SAFETY: the caller's promise.
-        alloc::push(&mut texts, utf8(unsafe { text(*value, "a string is NULL") }?)?)?;
+    if r#type == ElementType::String.netcdf_type() {
+        for value in by_promise!(required(values.cast::<*const c_char>(), num_values, "values is NULL"))? {
+            alloc::push(&mut texts, utf8(by_promise!(text(*value, "a string is NULL"))?)?)?;
+        }
     }
     Ok(texts)
 }
@@ -504,28 +458,24 @@ pub(super) unsafe fn value<'a>(
     /// # Safety
     /// As for [`value`].
     unsafe fn list<'a, T>(num_values: usize, values: *const c_void) -> Result<&'a [T]> {
-        // SAFETY: the caller's promise.
-        unsafe { required(values.cast(), num_values, "values is NULL") }
+        by_promise!(required(values.cast(), num_values, "values is NULL"))
     }
     const NO_TEXT: ErrorKind = ErrorKind::Argument("the string is not UTF-8");
-    // SAFETY: the caller's promise.
-    Ok(unsafe {
-        match ElementType::of_netcdf_type(r#type).ok_or(ErrorKind::ElementType)? {
-            ElementType::Char => {
-                AttributeValue::Text(std::str::from_utf8(list(num_values, values)?).map_err(|_| NO_TEXT)?)
-            }
-            ElementType::String => AttributeValue::Texts(texts),
-            ElementType::Byte => AttributeValue::Byte(list(num_values, values)?),
-            ElementType::Short => AttributeValue::Short(list(num_values, values)?),
-            ElementType::Int => AttributeValue::Int(list(num_values, values)?),
-            ElementType::Int64 => AttributeValue::Int64(list(num_values, values)?),
-            ElementType::UByte => AttributeValue::UByte(list(num_values, values)?),
-            ElementType::UShort => AttributeValue::UShort(list(num_values, values)?),
-            ElementType::UInt => AttributeValue::UInt(list(num_values, values)?),
-            ElementType::UInt64 => AttributeValue::UInt64(list(num_values, values)?),
-            ElementType::Float => AttributeValue::Float(list(num_values, values)?),
-            ElementType::Double => AttributeValue::Double(list(num_values, values)?),
-            _ => return Err(ErrorKind::ElementType.into()),
+    Ok(by_promise!(match ElementType::of_netcdf_type(r#type).ok_or(ErrorKind::ElementType)? {
+        ElementType::Char => {
+            AttributeValue::Text(std::str::from_utf8(list(num_values, values)?).map_err(|_| NO_TEXT)?)
         }
-    })
+        ElementType::String => AttributeValue::Texts(texts),
+        ElementType::Byte => AttributeValue::Byte(list(num_values, values)?),
+        ElementType::Short => AttributeValue::Short(list(num_values, values)?),
+        ElementType::Int => AttributeValue::Int(list(num_values, values)?),
+        ElementType::Int64 => AttributeValue::Int64(list(num_values, values)?),
+        ElementType::UByte => AttributeValue::UByte(list(num_values, values)?),
+        ElementType::UShort => AttributeValue::UShort(list(num_values, values)?),
+        ElementType::UInt => AttributeValue::UInt(list(num_values, values)?),
+        ElementType::UInt64 => AttributeValue::UInt64(list(num_values, values)?),
+        ElementType::Float => AttributeValue::Float(list(num_values, values)?),
+        ElementType::Double => AttributeValue::Double(list(num_values, values)?),
+        _ => return Err(ErrorKind::ElementType.into()),
+    }))
 }

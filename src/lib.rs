@@ -4,9 +4,10 @@
 //! status. `include/nczchunk.h` is generated from these files, so their documentation is written for C readers.
 //!
 //! Unsafe code is allowed here because C callers hand over raw pointers. What each function requires of them is in its
-//! documentation and in the header's introduction, which SAFETY comments call *the header's general promise*: every
+//! documentation and in the header's introduction, which is called *the header's general promise* here: every
 //! pointer is NULL or points to what its description says, which is alive, and which no other thread changes during the
-//! call. NULL is looked for wherever it can be, and a panic ends at `guard`.
+//! call. What is allowed by that alone is in `by_promise!` and has no other SAFETY comment. NULL is looked for wherever
+//! it can be, and a panic ends at `guard`.
 // The documentation is C: start[d] is no link there.
 #![allow(rustdoc::broken_intra_doc_links)]
 #![allow(unsafe_code, non_camel_case_types, clippy::missing_safety_doc)]

@@ -93,17 +93,13 @@ pub unsafe extern "C" fn nczchunk_list(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the texts are NULL or end with a NUL, and found takes what is documented, by the header's general
-    // promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            let group = optional_text(group)?;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            let storage = open_storage(path)?;
-            tell(found, user, |one| nczchunk::list_each(&storage, group, recursive != 0, one))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        let group = optional_text(group)?;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        let storage = open_storage(path)?;
+        tell(found, user, |one| nczchunk::list_each(&storage, group, recursive != 0, one))
+    }))
 }
 
 /// Lists a group of a storage: see nczchunk_list.
@@ -118,15 +114,12 @@ pub unsafe extern "C" fn nczchunk_list_in(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; storage is NULL or alive.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let group = optional_text(group)?;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(found, user, |one| nczchunk::list_each(&storage.0, group, recursive != 0, one))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let group = optional_text(group)?;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        tell(found, user, |one| nczchunk::list_each(&storage.0, group, recursive != 0, one))
+    }))
 }
 
 /// Calls found once, for the group or array of a storage that has this name: what nczchunk_list calls it with first.
@@ -144,15 +137,12 @@ pub unsafe extern "C" fn nczchunk_list_node(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let name = optional_text(name)?;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(found, user, |one| nczchunk::one_node(&storage.0, name, one))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let name = optional_text(name)?;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        tell(found, user, |one| nczchunk::one_node(&storage.0, name, one))
+    }))
 }
 
 /// Returns the i-th attribute of a group or array in a listing. Its pointers are valid until the callback returns.
@@ -166,16 +156,12 @@ pub unsafe extern "C" fn nczchunk_node_attribute_at(
     attribute: *mut nczchunk_attribute,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise; a node is one
-    // that the library has made, whose attributes are alive until the callback returns.
-    unsafe {
-        report(context, || {
-            let node = handle(node, "node is NULL")?;
-            let attributes = &handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.attributes;
-            let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
-            write_growing(attribute, told(found))
-        })
-    }
+    by_promise!(report(context, || {
+        let node = handle(node, "node is NULL")?;
+        let attributes = &handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.attributes;
+        let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
+        write_growing(attribute, told(found))
+    }))
 }
 
 /// Calls found for each thing that is stored with a group or array in a listing and that the library does not show: see
@@ -189,13 +175,10 @@ pub unsafe extern "C" fn nczchunk_node_left_out(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above, and found takes what is documented.
-    unsafe {
-        report(context, || {
-            let node = handle(node, "node is NULL")?;
-            tell_left_out(handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.of.left_out(), found, user)
-        })
-    }
+    by_promise!(report(context, || {
+        let node = handle(node, "node is NULL")?;
+        tell_left_out(handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.of.left_out(), found, user)
+    }))
 }
 
 const NOT_PASSED: &str = "the node must be one that the library passed";

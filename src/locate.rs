@@ -74,17 +74,13 @@ pub unsafe extern "C" fn nczchunk_array_locate(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive, the lists NULL or with an entry per dimension, and found takes what is
-    // documented: by the header's general promise.
-    unsafe {
-        report(context, || {
-            let array = &handle(array, "array is NULL")?.array;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            let rank = array.variable().rank();
-            let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
-            array.locate(&Hyperslab::from_lists(start, count, stride), &mut |chunk| tell(chunk, found, user))
-        })
-    }
+    by_promise!(report(context, || {
+        let array = &handle(array, "array is NULL")?.array;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        let rank = array.variable().rank();
+        let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
+        array.locate(&Hyperslab::from_lists(start, count, stride), &mut |chunk| tell(chunk, found, user))
+    }))
 }
 
 /// What it takes to read something from a storage. Set struct_size before a call fills it in.
@@ -129,25 +125,21 @@ pub unsafe extern "C" fn nczchunk_array_read_cost(
     cost: *mut nczchunk_read_cost,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive, the lists NULL or with an entry per dimension, and cost is NULL or a structure
-    // with its size: by the header's general promise.
-    unsafe {
-        report(context, || {
-            let array = &handle(array, "array is NULL")?.array;
-            let rank = array.variable().rank();
-            let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
-            size_of_growing(cost)?;
-            let found = array.read_cost(&Hyperslab::from_lists(start, count, stride))?;
-            let told = nczchunk_read_cost {
-                struct_size: 0,
-                requests: found.requests,
-                bytes: found.bytes,
-                index_requests: found.index_requests,
-                index_bytes: found.index_bytes,
-            };
-            write_growing(cost, told)
-        })
-    }
+    by_promise!(report(context, || {
+        let array = &handle(array, "array is NULL")?.array;
+        let rank = array.variable().rank();
+        let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
+        size_of_growing(cost)?;
+        let found = array.read_cost(&Hyperslab::from_lists(start, count, stride))?;
+        let told = nczchunk_read_cost {
+            struct_size: 0,
+            requests: found.requests,
+            bytes: found.bytes,
+            index_requests: found.index_requests,
+            index_bytes: found.index_bytes,
+        };
+        write_growing(cost, told)
+    }))
 }
 
 /// # Safety
@@ -204,13 +196,10 @@ pub unsafe extern "C" fn nczchunk_storage_write_references(
     object: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the storages are NULL or alive, and the others NULL or texts, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let (storage, to) = (handle(storage, "storage is NULL")?, handle(to, "to is NULL")?);
-            let (name, url) = (utf8(text(name, "name is NULL")?)?, utf8(text(url, "url is NULL")?)?);
-            let object = utf8(text(object, "object is NULL")?)?;
-            write_references(&storage.0, name, url, &to.0, object)
-        })
-    }
+    by_promise!(report(context, || {
+        let (storage, to) = (handle(storage, "storage is NULL")?, handle(to, "to is NULL")?);
+        let (name, url) = (utf8(text(name, "name is NULL")?)?, utf8(text(url, "url is NULL")?)?);
+        let object = utf8(text(object, "object is NULL")?)?;
+        write_references(&storage.0, name, url, &to.0, object)
+    }))
 }

@@ -42,13 +42,9 @@ pub unsafe extern "C" fn nczchunk_read_vars(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, the lists NULL or with an entry per dimension, and data is NULL or has
-    // room for what is selected, which nobody else uses meanwhile: as documented, and by the header's general promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            let slab = hyperslab(&var.0, start, count, stride)?;
-            transfer::read(&var.0, &store.0, &slab, |len| destination(data.cast(), len), options, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        let slab = hyperslab(&var.0, start, count, stride)?;
+        transfer::read(&var.0, &store.0, &slab, |len| destination(data.cast(), len), options, done)
+    }))
 }

@@ -107,18 +107,14 @@ pub unsafe extern "C" fn nczchunk_rechunk(
     report: *mut nczchunk_rechunk_report,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: source is NULL or alive, the texts are NULL or end with a NUL, and the structures are NULL or of the size
-    // that they say, by the header's general promise.
-    unsafe {
-        report_transfer(context, |transfer, done| {
-            let (path, name) = (file_path(path)?, optional_text(name)?);
-            described(source, options, transfer, report, |source, description, options| {
-                let made = rechunk(source, path, name, description, options)?;
-                *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
-                Ok((made.plan, made.boxes_resumed))
-            })
+    by_promise!(report_transfer(context, |transfer, done| {
+        let (path, name) = (file_path(path)?, optional_text(name)?);
+        described(source, options, transfer, report, |source, description, options| {
+            let made = rechunk(source, path, name, description, options)?;
+            *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
+            Ok((made.plan, made.boxes_resumed))
         })
-    }
+    }))
 }
 
 /// Rechunks an array to a storage: see nczchunk_rechunk. In a new zip file nothing is continued, and a temporary array
@@ -134,17 +130,14 @@ pub unsafe extern "C" fn nczchunk_rechunk_in(
     report: *mut nczchunk_rechunk_report,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; storage is NULL or alive.
-    unsafe {
-        report_transfer(context, |transfer, done| {
-            let (storage, name) = (&handle(storage, "storage is NULL")?.0, optional_text(name)?);
-            described(source, options, transfer, report, |source, description, options| {
-                let made = rechunk_in(source, storage, name, description, options)?;
-                *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
-                Ok((made.plan, made.boxes_resumed))
-            })
+    by_promise!(report_transfer(context, |transfer, done| {
+        let (storage, name) = (&handle(storage, "storage is NULL")?.0, optional_text(name)?);
+        described(source, options, transfer, report, |source, description, options| {
+            let made = rechunk_in(source, storage, name, description, options)?;
+            *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
+            Ok((made.plan, made.boxes_resumed))
         })
-    }
+    }))
 }
 
 /// Reports how nczchunk_rechunk would rechunk an array, with as many threads as the context has. Nothing is read or
@@ -159,20 +152,14 @@ pub unsafe extern "C" fn nczchunk_rechunk_plan(
     report: *mut nczchunk_rechunk_report,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: context is NULL or alive, by the header's general promise.
-    let threads = unsafe { context.as_ref() }.map_or(1, |context| context.threads);
-    let transfer = Options::default().with_threads(threads);
-    // SAFETY: as above.
-    unsafe {
-        self::report(context, || {
-            if report.is_null() {
-                return Err(ErrorKind::Argument("report is NULL").into());
-            }
-            described(source, options, transfer, report, |source, description, options| {
-                Ok((rechunk_plan(source, description, options)?, 0))
-            })
+    by_promise!(report_transfer(context, |transfer, _| {
+        if report.is_null() {
+            return Err(ErrorKind::Argument("report is NULL").into());
+        }
+        described(source, options, transfer, report, |source, description, options| {
+            Ok((rechunk_plan(source, description, options)?, 0))
         })
-    }
+    }))
 }
 
 /// Calls `make` with what a structure of C's says, and reports what it returns.
@@ -186,11 +173,9 @@ unsafe fn described(
     report: *mut nczchunk_rechunk_report,
     make: impl FnOnce(&nczchunk::Array, &Description<'_>, &RechunkOptions<'_>) -> Result<(RechunkPlan, usize)>,
 ) -> Result<()> {
-    // SAFETY: the caller's promise.
-    let (source, from) = unsafe { (&handle(source, "source is NULL")?.array, read_growing(options)?) };
+    let (source, from) = by_promise!((&handle(source, "source is NULL")?.array, read_growing(options)?));
     if !report.is_null() {
-        // SAFETY: it begins with its size.
-        unsafe { size_of_growing(report) }?;
+        by_promise!(size_of_growing(report))?;
     }
     let rank = source.variable().rank();
     // SAFETY: each list is NULL or has as many entries as are documented, and temporary is NULL or alive.

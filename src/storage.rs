@@ -58,13 +58,10 @@ pub unsafe extern "C" fn nczchunk_storage_open(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            hand_over(storage, || Ok(nczchunk_storage(open_storage(path)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        hand_over(storage, || Ok(nczchunk_storage(open_storage(path)?)))
+    }))
 }
 
 /// Joins the arrays of several files or storages along a dimension: one storage, in which an array that has the
@@ -95,18 +92,14 @@ pub unsafe extern "C" fn nczchunk_storage_concat(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: paths is NULL or a list of so many texts, dimension is NULL or a text, and storage is NULL or a place for
-    // a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let dimension = utf8(text(dimension, "dimension is NULL")?)?;
-            let mut all = Vec::new();
-            for &path in required(paths, num_paths, "paths is NULL")? {
-                alloc::push(&mut all, file_path(path)?)?;
-            }
-            hand_over(storage, || Ok(nczchunk_storage(concat(&all, dimension)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let dimension = utf8(text(dimension, "dimension is NULL")?)?;
+        let mut all = Vec::new();
+        for &path in required(paths, num_paths, "paths is NULL")? {
+            alloc::push(&mut all, file_path(path)?)?;
+        }
+        hand_over(storage, || Ok(nczchunk_storage(concat(&all, dimension)?)))
+    }))
 }
 
 /// Makes a storage of one file in another storage: an object, given by its name, that holds arrays. The file need not
@@ -120,14 +113,11 @@ pub unsafe extern "C" fn nczchunk_storage_file(
     file: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            hand_over(file, || Ok(nczchunk_storage(storage.0.file(name)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        hand_over(file, || Ok(nczchunk_storage(storage.0.file(name)?)))
+    }))
 }
 
 /// Opens a storage at a path in which to create arrays: a directory, which is created if it does not exist. Free the
@@ -142,13 +132,10 @@ pub unsafe extern "C" fn nczchunk_storage_create(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            hand_over(storage, || Ok(nczchunk_storage(create_storage(path)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        hand_over(storage, || Ok(nczchunk_storage(create_storage(path)?)))
+    }))
 }
 
 /// Sets whether files that hold only a part of their arrays may be opened, such as cfdb files that are marked as copies
@@ -162,13 +149,10 @@ pub unsafe extern "C" fn nczchunk_storage_allow_partial(
     allow: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(storage, "storage is NULL")?.0.allow_partial(allow != 0);
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(storage, "storage is NULL")?.0.allow_partial(allow != 0);
+        Ok(())
+    }))
 }
 
 /// Sets whether links of HDF5 files to other files (external links) are followed. With 1 they are; with 0, the default,
@@ -185,13 +169,10 @@ pub unsafe extern "C" fn nczchunk_storage_allow_external_links(
     allow: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(storage, "storage is NULL")?.0.allow_external_links(allow != 0);
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(storage, "storage is NULL")?.0.allow_external_links(allow != 0);
+        Ok(())
+    }))
 }
 
 /// Reads each document of Zarr's metadata once from now on, and keeps it in memory as long as the storage or an array
@@ -205,8 +186,7 @@ pub unsafe extern "C" fn nczchunk_storage_keep_metadata(
     storage: *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe { report(context, || handle_mut(storage, "storage is NULL")?.0.keep_metadata()) }
+    by_promise!(report(context, || handle_mut(storage, "storage is NULL")?.0.keep_metadata()))
 }
 
 /// Limits on the memory for the contents of a storage, in addition to the memory that a read or write is given. The
@@ -256,26 +236,22 @@ pub unsafe extern "C" fn nczchunk_storage_set_memory_limits(
     limits: *const nczchunk_memory_limits,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise; limits is a
-    // structure of the size that it says.
-    unsafe {
-        report(context, || {
-            let storage = handle_mut(storage, "storage is NULL")?;
-            let limits = read_growing(limits)?;
-            let mut all = MemoryLimits::default();
-            for (limit, given) in [
-                (&mut all.chunk_bytes, limits.chunk_bytes),
-                (&mut all.string_chunk_bytes, limits.string_chunk_bytes),
-                (&mut all.metadata_bytes, limits.metadata_bytes),
-            ] {
-                if given > 0 {
-                    *limit = given;
-                }
+    by_promise!(report(context, || {
+        let storage = handle_mut(storage, "storage is NULL")?;
+        let limits = read_growing(limits)?;
+        let mut all = MemoryLimits::default();
+        for (limit, given) in [
+            (&mut all.chunk_bytes, limits.chunk_bytes),
+            (&mut all.string_chunk_bytes, limits.string_chunk_bytes),
+            (&mut all.metadata_bytes, limits.metadata_bytes),
+        ] {
+            if given > 0 {
+                *limit = given;
             }
-            storage.0.set_memory_limits(all);
-            Ok(())
-        })
-    }
+        }
+        storage.0.set_memory_limits(all);
+        Ok(())
+    }))
 }
 
 /// Creates a storage that writes a new zip file at a path. The entries are stored without zip compression, because
@@ -295,13 +271,10 @@ pub unsafe extern "C" fn nczchunk_storage_create_zip(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            hand_over(storage, || Ok(nczchunk_storage(new_zip(path)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        hand_over(storage, || Ok(nczchunk_storage(new_zip(path)?)))
+    }))
 }
 
 #[cfg(feature = "zip")]
@@ -323,8 +296,7 @@ pub unsafe extern "C" fn nczchunk_storage_finish(
     storage: *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, by the header's general promise.
-    unsafe { report(context, || handle(storage, "storage is NULL")?.0.finish()) }
+    by_promise!(report(context, || handle(storage, "storage is NULL")?.0.finish()))
 }
 
 /// Creates an empty storage in memory. Free it with nczchunk_storage_free.
@@ -338,15 +310,13 @@ pub unsafe extern "C" fn nczchunk_storage_memory(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or a place for a pointer, by the header's general promise.
-    unsafe { report(context, || hand_over(storage, || Ok(nczchunk_storage(Storage::new(Memory::new())?)))) }
+    by_promise!(report(context, || hand_over(storage, || Ok(nczchunk_storage(Storage::new(Memory::new())?)))))
 }
 
 /// Frees a storage. Arrays that were opened in it can still use it. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_free(storage: *mut nczchunk_storage) {
-    // SAFETY: storage is NULL or came from one of the functions that make one, by the header's general promise.
-    unsafe { take_back(storage) }
+    by_promise!(take_back(storage))
 }
 
 /// Writes an object of nbytes bytes, or replaces the existing object.
@@ -361,14 +331,11 @@ pub unsafe extern "C" fn nczchunk_storage_write(
     nbytes: usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, name NULL or a text, and bytes points to nbytes bytes, as documented.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            storage.0.write(name, required(bytes.cast::<u8>(), nbytes, "bytes is NULL")?)
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        storage.0.write(name, required(bytes.cast::<u8>(), nbytes, "bytes is NULL")?)
+    }))
 }
 
 /// A codec of yours as the metadata describe it, for make. All pointers are valid until make returns.
@@ -426,19 +393,15 @@ pub unsafe extern "C" fn nczchunk_storage_add_codec(
     destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive and nobody else uses it, and name is NULL or a text, by the header's general
-    // promise.
-    unsafe {
-        report(context, || {
-            let storage = handle_mut(storage, "storage is NULL")?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            let make = make.ok_or(ErrorKind::Argument("make is NULL"))?;
-            storage.0.add_codec_with(name, || {
-                let maker = Maker { make, user, destroy };
-                move |of: &CodecUse<'_>| maker.make(of)
-            })
+    by_promise!(report(context, || {
+        let storage = handle_mut(storage, "storage is NULL")?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        let make = make.ok_or(ErrorKind::Argument("make is NULL"))?;
+        storage.0.add_codec_with(name, || {
+            let maker = Maker { make, user, destroy };
+            move |of: &CodecUse<'_>| maker.make(of)
         })
-    }
+    }))
 }
 
 /// A function of the caller's that makes codecs.
@@ -585,9 +548,8 @@ pub unsafe extern "C" fn nczchunk_storage_new(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
-        let callbacks = unsafe { read_growing(callbacks) }?;
+    by_promise!(report(context, || {
+        let callbacks = read_growing(callbacks)?;
         if callbacks.start.is_some() != callbacks.wait.is_some() {
             return Err(ErrorKind::Argument("start and wait must be given together").into());
         }
@@ -597,16 +559,13 @@ pub unsafe extern "C" fn nczchunk_storage_new(
         if callbacks.read.is_none() && callbacks.start.is_none() {
             return Err(ErrorKind::Argument("the read callback is NULL").into());
         }
-        // SAFETY: storage is NULL or a place for a pointer, by the header's general promise.
-        let out = unsafe { handle_mut(storage, "storage is NULL") }?;
+        let out = handle_mut(storage, "storage is NULL")?;
         // What is made first has no callback to be called if something fails.
         let outer = Slot::new()?;
         let inner = Storage::new_with(|| Custom { callbacks })?;
         *out = Box::into_raw(outer.fill(nczchunk_storage(inner)));
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, make) }
+    }))
 }
 
 /// A storage that consists of callbacks.

@@ -183,16 +183,12 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new_zero_copy(
     store: *mut *mut nczchunk_chunk_store,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
-        let callbacks = unsafe { read_growing(callbacks) }?;
+    by_promise!(report(context, || {
+        let callbacks = read_growing(callbacks)?;
         let lend = callbacks.lend.ok_or(ErrorKind::Argument("the lend callback is NULL"))?;
         let slot = Slot::new()?;
-        // SAFETY: store is NULL or a place for a pointer, by the header's general promise.
-        unsafe { hand_over(store, None, || Reader::Lending(slot.fill(Lending { callbacks, lend }))) }
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, make) }
+        hand_over(store, None, || Reader::Lending(slot.fill(Lending { callbacks, lend })))
+    }))
 }
 
 /// Creates a store whose callbacks read chunks into a buffer. The callbacks are copied. Free it with
@@ -207,9 +203,8 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new(
     store: *mut *mut nczchunk_chunk_store,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
-        let callbacks = unsafe { read_growing(callbacks) }?;
+    by_promise!(report(context, || {
+        let callbacks = read_growing(callbacks)?;
         if callbacks.start.is_some() != callbacks.wait.is_some() {
             return Err(ErrorKind::Argument("start and wait must be given together").into());
         }
@@ -217,11 +212,8 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new(
             return Err(ErrorKind::Argument("the fill callback is NULL").into());
         }
         let (slot, memory) = (Slot::new()?, Memory::new()?);
-        // SAFETY: store is NULL or a place for a pointer, by the header's general promise.
-        unsafe { hand_over(store, Some(memory), || Reader::Filling(slot.fill(Filling { callbacks }))) }
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, make) }
+        hand_over(store, Some(memory), || Reader::Filling(slot.fill(Filling { callbacks })))
+    }))
 }
 
 /// Sets whether a store's codecs decode every chunk completely: 1 for yes; 0, the default, for no. With 0, decoding
@@ -239,20 +231,16 @@ pub unsafe extern "C" fn nczchunk_chunk_store_set_verify(
     verify: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(store, "store is NULL")?.0.set_verify(verify != 0);
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(store, "store is NULL")?.0.set_verify(verify != 0);
+        Ok(())
+    }))
 }
 
 /// Frees a store and calls destroy. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_chunk_store_free(store: *mut nczchunk_chunk_store) {
-    // SAFETY: store is NULL or came from one of the functions above, by the header's general promise.
-    unsafe { take_back(store) }
+    by_promise!(take_back(store))
 }
 
 /// Hands a store over. The reader, which runs `destroy` when dropped, is made only once nothing can fail any more.
@@ -264,8 +252,7 @@ unsafe fn hand_over(
     memory: Option<Box<Memory>>,
     make: impl FnOnce() -> Reader<'static>,
 ) -> Result<()> {
-    // SAFETY: a pointer that is not NULL points to a place for a pointer, by the caller's promise.
-    let out = unsafe { handle_mut(out, "store is NULL") }?;
+    let out = by_promise!(handle_mut(out, "store is NULL"))?;
     let slot = Slot::new()?;
     *out = Box::into_raw(slot.fill(nczchunk_chunk_store(ChunkStore::of(make(), memory))));
     Ok(())

@@ -37,13 +37,9 @@ pub unsafe extern "C" fn nczchunk_write_vars(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, the lists NULL or with an entry per dimension, and data is NULL or holds
-    // what is selected, which nobody changes meanwhile: as documented, and by the header's general promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            let slab = hyperslab(&var.0, start, count, stride)?;
-            transfer::write(&var.0, &store.0, &slab, |len| source(data.cast(), len), options, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        let slab = hyperslab(&var.0, start, count, stride)?;
+        transfer::write(&var.0, &store.0, &slab, |len| source(data.cast(), len), options, done)
+    }))
 }
