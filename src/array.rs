@@ -281,10 +281,7 @@ pub unsafe extern "C" fn nczchunk_array_codecs(
         let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
         for (name, configuration) in array.codecs()? {
             let (name, configuration) = (c_text(name)?, c_text(configuration)?);
-            match found(user, name.as_ptr(), configuration.as_ptr()) {
-                NOERR => {}
-                status => return Err(ErrorKind::Callback(status).into()),
-            }
+            called(found(user, name.as_ptr(), configuration.as_ptr()))?;
         }
         Ok(())
     }))

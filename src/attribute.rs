@@ -130,11 +130,7 @@ pub(super) unsafe fn tell_left_out(
     let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
     for error in left_out {
         let (name, reason) = (c_text(error.about())?, c_text(error.kind())?);
-        // SAFETY: the caller's promise; the texts are alive.
-        match unsafe { found(user, name.as_ptr(), reason.as_ptr()) } {
-            NOERR => {}
-            status => return Err(ErrorKind::Callback(status).into()),
-        }
+        called(by_promise!(found(user, name.as_ptr(), reason.as_ptr())))?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@
 use std::ffi::{CStr, c_uint};
 use std::ops::Range;
 
+use super::callbacks::Callbacks;
 use super::prelude::*;
 use nczchunk_engine::alloc::Slot;
 use nczchunk_engine::buffer::Buffer;
@@ -158,6 +159,7 @@ pub unsafe extern "C" fn nczchunk_codec_new(
         let out = handle_mut(codec, "codec is NULL")?;
         // From here on destroy would be called, so that nothing may fail any more.
         let (slot, outer) = (Slot::new()?, Slot::new()?);
+        let callbacks = Callbacks::new(callbacks, callbacks.user, callbacks.destroy);
         let custom = Custom { name: Name::new(name), callbacks, decode };
         *out = Box::into_raw(outer.fill(nczchunk_codec(slot.fill(custom))));
         Ok(())
@@ -222,15 +224,9 @@ impl Name {
 
 struct Custom {
     name: Name,
-    callbacks: nczchunk_codec_callbacks,
+    callbacks: Callbacks<nczchunk_codec_callbacks>,
     decode: unsafe extern "C" fn(*mut c_void, *mut nczchunk_coding) -> c_int,
 }
-
-// SAFETY: the callbacks and their user pointer are used from several threads only if they say that they allow it, or if
-// the caller's own threads do so, which is then the caller's responsibility.
-unsafe impl Send for Custom {}
-// SAFETY: as above.
-unsafe impl Sync for Custom {}
 
 impl Custom {
     /// Calls a callback with these bytes and this empty buffer.
@@ -295,15 +291,6 @@ impl Codec for Custom {
 
     fn is_concurrent(&self) -> bool {
         self.callbacks.concurrent != 0
-    }
-}
-
-impl Drop for Custom {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: the codec is being freed, which happens once.
-            unsafe { destroy(self.callbacks.user) };
-        }
     }
 }
 

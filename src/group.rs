@@ -186,10 +186,7 @@ pub unsafe extern "C" fn nczchunk_group_dimensions(
                 len: dimension.len,
                 is_unlimited: usize::from(dimension.is_unlimited),
             };
-            match found(user, &raw const told) {
-                NOERR => {}
-                status => return Err(ErrorKind::Callback(status).into()),
-            }
+            called(found(user, &raw const told))?;
         }
         Ok(())
     }))

@@ -21,6 +21,7 @@ pub mod array_points;
 #[cfg(feature = "arrays")]
 pub mod attribute;
 pub mod cache;
+mod callbacks;
 pub mod chunkshape;
 pub mod classic;
 pub mod codec;

@@ -195,11 +195,8 @@ unsafe fn tell(
     each(&mut |node| {
         let told = CNode::new(&node)?;
         let node = told.node();
-        // SAFETY: the caller's promise; what the node points to is alive.
-        match unsafe { found(user, &raw const node) } {
-            NOERR => Ok(()),
-            status => Err(ErrorKind::Callback(status).into()),
-        }
+        // What the node points to is alive.
+        called(by_promise!(found(user, &raw const node)))
     })
 }
 

@@ -163,11 +163,8 @@ unsafe fn tell(
         offset,
         len,
     };
-    // SAFETY: the caller's promise; what the structure points to is alive.
-    match unsafe { found(user, &raw const located) } {
-        NOERR => Ok(()),
-        status => Err(ErrorKind::Callback(status).into()),
-    }
+    // What the structure points to is alive.
+    called(by_promise!(found(user, &raw const located)))
 }
 
 /// Writes references to all chunks of an array, or of the arrays in a group and in those below it, as an object of the

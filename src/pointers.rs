@@ -1,7 +1,7 @@
 //! What C gives and what it gets: pointers become slices and references, objects are handed over and taken back. Panics
 //! end here.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
 
 use nczchunk_engine::alloc::try_box;
 use nczchunk_engine::cancel::CancelGuard;
@@ -9,6 +9,7 @@ use nczchunk_engine::copy::{Destination, Source};
 use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::hyperslab::Hyperslab;
 use nczchunk_engine::panic_guard;
+use nczchunk_engine::status::NOERR;
 use nczchunk_engine::variable::Variable;
 
 /// The body of an unsafe function, or a part of it, in which all that is unsafe is allowed by what the function's
@@ -27,6 +28,12 @@ pub(super) use by_promise;
 #[inline]
 pub(super) fn guard<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     panic_guard::catch(body).unwrap_or_else(|| Err(ErrorKind::Internal.into()))
+}
+
+/// What it means that a callback of the caller's has returned this status.
+#[inline]
+pub(super) fn called(status: c_int) -> Result<()> {
+    if status == NOERR { Ok(()) } else { Err(ErrorKind::Callback(status).into()) }
 }
 
 /// The slice behind a pointer, or `None` for NULL. A length of 0 is the empty slice, whatever the pointer.

@@ -30,6 +30,7 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::ptr;
 
+use super::callbacks::Callbacks;
 use super::prelude::*;
 pub use nczchunk::object::ObjectRequest as nczchunk_object_request;
 use nczchunk::object::{
@@ -398,54 +399,31 @@ pub unsafe extern "C" fn nczchunk_storage_add_codec(
         let name = utf8(text(name, "name is NULL")?)?;
         let make = make.ok_or(ErrorKind::Argument("make is NULL"))?;
         storage.0.add_codec_with(name, || {
-            let maker = Maker { make, user, destroy };
-            move |of: &CodecUse<'_>| maker.make(of)
+            let make = Callbacks::new(make, user, destroy);
+            move |of: &CodecUse<'_>| make_codec(&make, of)
         })
     }))
 }
 
-/// A function of the caller's that makes codecs.
-struct Maker {
-    make: unsafe extern "C" fn(*mut c_void, *const nczchunk_codec_use, *mut *mut nczchunk_codec) -> c_int,
-    user: *mut c_void,
-    destroy: Option<unsafe extern "C" fn(*mut c_void)>,
-}
+type MakeCodec = unsafe extern "C" fn(*mut c_void, *const nczchunk_codec_use, *mut *mut nczchunk_codec) -> c_int;
 
-// SAFETY: the function is called by threads of the caller's, with a pointer that is for it.
-unsafe impl Send for Maker {}
-// SAFETY: as above.
-unsafe impl Sync for Maker {}
-
-impl Drop for Maker {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.destroy {
-            // SAFETY: nothing makes codecs with it any more.
-            unsafe { destroy(self.user) };
-        }
-    }
-}
-
-impl Maker {
-    fn make(&self, of: &CodecUse<'_>) -> Result<Box<dyn Codec>> {
-        let (name, configuration, type_name) = (c_text(of.name)?, c_text(of.configuration)?, c_text(of.type_name)?);
-        let of = nczchunk_codec_use {
-            struct_size: size_of::<nczchunk_codec_use>(),
-            name: name.as_ptr(),
-            configuration: configuration.as_ptr(),
-            type_name: type_name.as_ptr(),
-            element_size: of.element_size,
-        };
-        let mut codec = std::ptr::null_mut();
-        // SAFETY: the function gets what is documented.
-        let status = unsafe { (self.make)(self.user, &raw const of, &raw mut codec) };
-        // SAFETY: what it has made, whatever it returns, is the library's to free.
-        let codec = (!codec.is_null()).then(|| unsafe { Box::from_raw(codec) });
-        match (status, codec) {
-            (NOERR, Some(codec)) => Ok(codec.0),
-            (NOERR, None) => Err(ErrorKind::Argument("make returned 0 but created no codec").into()),
-            (status, _) => Err(ErrorKind::Callback(status).into()),
-        }
-    }
+/// Makes a codec by a function of the caller's.
+fn make_codec(make: &Callbacks<MakeCodec>, of: &CodecUse<'_>) -> Result<Box<dyn Codec>> {
+    let (name, configuration, type_name) = (c_text(of.name)?, c_text(of.configuration)?, c_text(of.type_name)?);
+    let of = nczchunk_codec_use {
+        struct_size: size_of::<nczchunk_codec_use>(),
+        name: name.as_ptr(),
+        configuration: configuration.as_ptr(),
+        type_name: type_name.as_ptr(),
+        element_size: of.element_size,
+    };
+    let mut codec = std::ptr::null_mut();
+    // SAFETY: the function gets what is documented.
+    let status = unsafe { make(make.user, &raw const of, &raw mut codec) };
+    // SAFETY: what it has made, whatever it returns, is the library's to free.
+    let codec = (!codec.is_null()).then(|| unsafe { Box::from_raw(codec) });
+    called(status)?;
+    Ok(codec.ok_or(ErrorKind::Argument("make returned 0 but created no codec"))?.0)
 }
 
 assert_can_grow!(ObjectRequest, version: u64);
@@ -562,26 +540,14 @@ pub unsafe extern "C" fn nczchunk_storage_new(
         let out = handle_mut(storage, "storage is NULL")?;
         // What is made first has no callback to be called if something fails.
         let outer = Slot::new()?;
-        let inner = Storage::new_with(|| Custom { callbacks })?;
+        let inner = Storage::new_with(|| Custom(Callbacks::new(callbacks, callbacks.user, callbacks.destroy)))?;
         *out = Box::into_raw(outer.fill(nczchunk_storage(inner)));
         Ok(())
     }))
 }
 
 /// A storage that consists of callbacks.
-struct Custom {
-    callbacks: nczchunk_storage_callbacks,
-}
-
-// SAFETY: the callbacks and their user pointer are used from several threads only if they say that they allow it, or if
-// the caller's own threads do so, which is then the caller's responsibility.
-unsafe impl Send for Custom {}
-// SAFETY: as above.
-unsafe impl Sync for Custom {}
-
-fn result(status: c_int, name: &str) -> Result<()> {
-    if status == NOERR { Ok(()) } else { Err(Error::from(ErrorKind::Callback(status)).in_object(name)) }
-}
+struct Custom(Callbacks<nczchunk_storage_callbacks>);
 
 /// A name as C takes it, with a NUL at its end.
 fn c_name(name: &str) -> Result<Name> {
@@ -597,7 +563,7 @@ impl ObjectStore for Custom {
     }
 
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        let Some(read) = self.callbacks.read else { return read_by_flight((self, ""), name, begin, buffer) };
+        let Some(read) = self.0.read else { return read_by_flight((self, ""), name, begin, buffer) };
         let c_name = c_name(name)?;
         let (offset, from_end) = match begin {
             ByteRange::At(offset) => (offset, 0),
@@ -617,7 +583,7 @@ impl ObjectStore for Custom {
             version: 0,
         };
         // SAFETY: the callback gets what is documented; the buffer has room for `size` bytes.
-        let status = unsafe { read(self.callbacks.user, &raw mut request) };
+        let status = unsafe { read(self.0.user, &raw mut request) };
         let answer = request.answer(status, begin, buffer.capacity()).map_err(|error| error.in_object(name))?;
         let Some(answer) = answer else { return Ok(None) };
         // SAFETY: the callback has written so many bytes, as documented, and there was room for them.
@@ -626,52 +592,52 @@ impl ObjectStore for Custom {
     }
 
     fn versions(&self) -> Versions {
-        if self.callbacks.versions == 0 { Versions::Unknown } else { Versions::Told }
+        if self.0.versions == 0 { Versions::Unknown } else { Versions::Told }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        let Some(list) = self.callbacks.list else { return Ok(()) };
+        let Some(list) = self.0.list else { return Ok(()) };
         let c_prefix = c_name(prefix)?;
         let listing = Listing { one: RefCell::new(one), error: Cell::new(None), outer: LISTINGS.get() };
         let argument: *const Listing<'_> = &raw const listing;
         LISTINGS.set(argument.cast());
         // SAFETY: the callback gets what is documented.
-        let status =
-            unsafe { list(self.callbacks.user, c_prefix.as_ptr().cast(), Some(found), argument.cast_mut().cast()) };
+        let status = unsafe { list(self.0.user, c_prefix.as_ptr().cast(), Some(found), argument.cast_mut().cast()) };
         LISTINGS.set(listing.outer);
         match listing.error.into_inner() {
             Some(error) => Err(error),
-            None => result(status, prefix),
+            None => called(status).map_err(|error| error.in_object(prefix)),
         }
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let Some(write) = self.callbacks.write else {
-            self.callbacks.start_write.ok_or(ErrorKind::ReadOnly)?;
+        let Some(write) = self.0.write else {
+            self.0.start_write.ok_or(ErrorKind::ReadOnly)?;
             return write_by_flight((self, ""), name, bytes);
         };
         let c_name = c_name(name)?;
         // SAFETY: the callback gets what is documented; it only reads the bytes.
-        result(unsafe { write(self.callbacks.user, c_name.as_ptr().cast(), bytes.as_ptr().cast(), bytes.len()) }, name)
+        let status = unsafe { write(self.0.user, c_name.as_ptr().cast(), bytes.as_ptr().cast(), bytes.len()) };
+        called(status).map_err(|error| error.in_object(name))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        let remove = self.callbacks.remove.ok_or(ErrorKind::ReadOnly)?;
+        let remove = self.0.remove.ok_or(ErrorKind::ReadOnly)?;
         let c_name = c_name(name)?;
         // SAFETY: the callback gets what is documented.
-        result(unsafe { remove(self.callbacks.user, c_name.as_ptr().cast()) }, name)
+        called(unsafe { remove(self.0.user, c_name.as_ptr().cast()) }).map_err(|error| error.in_object(name))
     }
 
     fn is_writable(&self) -> bool {
-        self.callbacks.write.is_some() || self.callbacks.start_write.is_some()
+        self.0.write.is_some() || self.0.start_write.is_some()
     }
 
     fn is_concurrent(&self) -> bool {
-        self.callbacks.concurrent != 0
+        self.0.concurrent != 0
     }
 
     fn gap(&self) -> usize {
-        match self.callbacks {
+        match *self.0 {
             nczchunk_storage_callbacks { gap: 0, start: None, .. } => 16 << 10,
             nczchunk_storage_callbacks { gap: 0, .. } => 1 << 20,
             nczchunk_storage_callbacks { gap, .. } => gap,
@@ -679,7 +645,7 @@ impl ObjectStore for Custom {
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        self.callbacks.start.map(|_| self as &dyn Flight)
+        self.0.start.map(|_| self as &dyn Flight)
     }
 }
 
@@ -689,7 +655,7 @@ const MAX_IN_FLIGHT: usize = 1 << 16;
 // SAFETY: the callbacks do what is documented.
 unsafe impl Flight for Custom {
     fn limits(&self) -> Limits {
-        let nczchunk_storage_callbacks { in_flight, bytes_in_flight, largest, gap, .. } = self.callbacks;
+        let nczchunk_storage_callbacks { in_flight, bytes_in_flight, largest, gap, .. } = *self.0;
         let given = |value: usize| (value > 0).then_some(value);
         let default = Limits::default();
         Limits {
@@ -701,51 +667,35 @@ unsafe impl Flight for Custom {
     }
 
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        let start = self.callbacks.start.ok_or(ErrorKind::Internal)?;
+        let start = self.0.start.ok_or(ErrorKind::Internal)?;
         // SAFETY: the request stays valid until it is given back, by the caller's promise.
-        match unsafe { start(self.callbacks.user, request) } {
+        match unsafe { start(self.0.user, request) } {
             ENOOBJECT | EEMPTY => Ok(false),
-            NOERR => Ok(true),
-            status => Err(ErrorKind::Callback(status).into()),
+            status => called(status).map(|()| true),
         }
     }
 
     fn writes(&self) -> bool {
-        self.callbacks.start_write.is_some()
+        self.0.start_write.is_some()
     }
 
     unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
-        let start = self.callbacks.start_write.ok_or(ErrorKind::Internal)?;
+        let start = self.0.start_write.ok_or(ErrorKind::Internal)?;
         // SAFETY: the request stays valid until it is given back, by the caller's promise.
-        match unsafe { start(self.callbacks.user, request) } {
-            NOERR => Ok(()),
-            status => Err(ErrorKind::Callback(status).into()),
-        }
+        called(unsafe { start(self.0.user, request) })
     }
 
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        let wait = self.callbacks.wait.ok_or(ErrorKind::Internal)?;
+        let wait = self.0.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
         // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
-        match unsafe { wait(self.callbacks.user, &raw mut done) } {
-            NOERR => Ok(done),
-            status => Err(ErrorKind::Callback(status).into()),
-        }
+        called(unsafe { wait(self.0.user, &raw mut done) }).map(|()| done)
     }
 
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        if let Some(cancel) = self.callbacks.cancel {
+        if let Some(cancel) = self.0.cancel {
             // SAFETY: the read is in flight, by the caller's promise.
-            unsafe { cancel(self.callbacks.user, request) };
-        }
-    }
-}
-
-impl Drop for Custom {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: nobody uses the storage any more, which happens once.
-            unsafe { destroy(self.callbacks.user) };
+            unsafe { cancel(self.0.user, request) };
         }
     }
 }

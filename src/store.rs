@@ -25,6 +25,7 @@
 
 use std::ptr;
 
+use super::callbacks::Callbacks;
 use super::prelude::*;
 use nczchunk_engine::alloc::{Slot, try_box};
 use nczchunk_engine::buffer::Buffer;
@@ -187,7 +188,10 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new_zero_copy(
         let callbacks = read_growing(callbacks)?;
         let lend = callbacks.lend.ok_or(ErrorKind::Argument("the lend callback is NULL"))?;
         let slot = Slot::new()?;
-        hand_over(store, None, || Reader::Lending(slot.fill(Lending { callbacks, lend })))
+        hand_over(store, None, || {
+            let callbacks = Callbacks::new(callbacks, callbacks.user, callbacks.destroy);
+            Reader::Lending(slot.fill(Lending { callbacks, lend }))
+        })
     }))
 }
 
@@ -212,7 +216,10 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new(
             return Err(ErrorKind::Argument("the fill callback is NULL").into());
         }
         let (slot, memory) = (Slot::new()?, Memory::new()?);
-        hand_over(store, Some(memory), || Reader::Filling(slot.fill(Filling { callbacks })))
+        hand_over(store, Some(memory), || {
+            let callbacks = Callbacks::new(callbacks, callbacks.user, callbacks.destroy);
+            Reader::Filling(slot.fill(Filling { callbacks }))
+        })
     }))
 }
 
@@ -265,21 +272,10 @@ fn code(access: Access) -> usize {
     }
 }
 
-/// A callback's status as a result.
-fn result(status: c_int) -> Result<()> {
-    if status == NOERR { Ok(()) } else { Err(ErrorKind::Callback(status).into()) }
-}
-
 struct Lending {
-    callbacks: nczchunk_zero_copy_callbacks,
+    callbacks: Callbacks<nczchunk_zero_copy_callbacks>,
     lend: unsafe extern "C" fn(*mut c_void, *mut nczchunk_borrowed_chunk) -> c_int,
 }
-
-// SAFETY: the callbacks and their user pointer are used from several threads only if the caller does so, who is told
-// that the callbacks must then allow it.
-unsafe impl Send for Lending {}
-// SAFETY: as above.
-unsafe impl Sync for Lending {}
 
 impl nczchunk_borrowed_chunk {
     /// A chunk that is asked for.
@@ -306,7 +302,7 @@ impl Lending {
         let Some(release) = self.callbacks.release else { return outcome };
         let status = outcome.as_ref().map_or_else(|error| error.status(), |_| NOERR);
         // SAFETY: the loan is one that the callbacks gave and have not been given back, as documented.
-        let released = result(unsafe { release(self.callbacks.user, &raw mut *loan, status) });
+        let released = called(unsafe { release(self.callbacks.user, &raw mut *loan, status) });
         let taken = outcome?;
         released?;
         Ok(taken)
@@ -325,7 +321,7 @@ impl ZeroCopyReader for Lending {
             EEMPTY if loan.data.is_null() => return take.give(BorrowedChunk::Absent),
             NOERR | EEMPTY => {}
             ENOOBJECT => return take.give(BorrowedChunk::Absent),
-            status => return Err(ErrorKind::Callback(status).into()),
+            status => called(status)?,
         }
         let outcome = if isize::try_from(loan.nbytes).is_err() {
             Err(ErrorKind::LentLength(loan.nbytes).into())
@@ -363,7 +359,7 @@ impl ZeroCopyReader for Lending {
         match status {
             NOERR | EEMPTY | ENOOBJECT if loan.data.is_null() => return Err(ErrorKind::NoData.into()),
             NOERR | EEMPTY | ENOOBJECT => {}
-            status => return Err(ErrorKind::Callback(status).into()),
+            status => called(status)?,
         }
         let outcome = if isize::try_from(loan.nbytes).is_err() {
             Err(ErrorKind::LentLength(loan.nbytes).into())
@@ -374,15 +370,6 @@ impl ZeroCopyReader for Lending {
             change.give(if status == NOERR { BorrowedChunkMut::Chunk(bytes) } else { BorrowedChunkMut::New(bytes) })
         };
         self.give_back(&mut loan, outcome)
-    }
-}
-
-impl Drop for Lending {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: the store is being freed, which happens once.
-            unsafe { destroy(self.callbacks.user) };
-        }
     }
 }
 
@@ -397,13 +384,8 @@ const DEFAULT_IN_FLIGHT: usize = 64;
 const MAX_IN_FLIGHT: usize = 1 << 16;
 
 struct Filling {
-    callbacks: nczchunk_reader_callbacks,
+    callbacks: Callbacks<nczchunk_reader_callbacks>,
 }
-
-// SAFETY: as for `Lending`.
-unsafe impl Send for Filling {}
-// SAFETY: as for `Lending`.
-unsafe impl Sync for Filling {}
 
 impl Filling {
     /// A request for a chunk, with a buffer of so many bytes.
@@ -478,7 +460,7 @@ impl ChunkReader for Filling {
         let store = self.callbacks.store.ok_or(ErrorKind::ReadOnly)?;
         let mut raw = Filling::request(request, bytes.as_ptr().cast_mut(), bytes.len());
         // SAFETY: the callback gets what is documented; it only reads the bytes.
-        result(unsafe { store(self.callbacks.user, &raw mut raw) })
+        called(unsafe { store(self.callbacks.user, &raw mut raw) })
     }
 
     fn in_flight(&self) -> Option<&dyn InFlight> {
@@ -495,9 +477,8 @@ impl InFlight for Filling {
 /// The result of a request that ended with this status.
 fn outcome(status: c_int, nbytes: usize) -> Result<Filled> {
     match status {
-        NOERR => Ok(Filled::Stored(nbytes)),
         EEMPTY | ENOOBJECT => Ok(Filled::Absent),
-        status => Err(ErrorKind::Callback(status).into()),
+        status => called(status).map(|()| Filled::Stored(nbytes)),
     }
 }
 
@@ -529,7 +510,7 @@ impl Flight for Flying<'_> {
         match unsafe { start(self.filling.callbacks.user, request) } {
             EEMPTY | ENOOBJECT => Ok(false),
             status => {
-                result(status)?;
+                called(status)?;
                 self.waiter.started();
                 Ok(true)
             }
@@ -540,7 +521,7 @@ impl Flight for Flying<'_> {
         let wait = self.filling.callbacks.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
         // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
-        match result(unsafe { wait(self.filling.callbacks.user, &raw mut done) }) {
+        match called(unsafe { wait(self.filling.callbacks.user, &raw mut done) }) {
             Ok(()) => self.waiter.ended(),
             Err(error) => {
                 self.waiter.all_ended();
@@ -567,15 +548,6 @@ impl Drop for Flying<'_> {
     /// unless the program has given back what it was not asked for: then it is not known whether there are.
     fn drop(&mut self) {
         while std::thread::panicking() && self.waiter.has_any() && self.wait().is_ok() {}
-    }
-}
-
-impl Drop for Filling {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: the store is being freed, which happens once.
-            unsafe { destroy(self.callbacks.user) };
-        }
     }
 }
 
@@ -617,10 +589,9 @@ mod tests {
             let mut asked = Asked { failing, ..Asked::default() };
             // SAFETY: zeros are no callbacks.
             let mut callbacks: nczchunk_reader_callbacks = unsafe { std::mem::zeroed() };
-            callbacks.user = (&raw mut asked).cast();
             callbacks.start = Some(start);
             callbacks.wait = Some(wait);
-            let filling = Filling { callbacks };
+            let filling = Filling { callbacks: Callbacks::new(callbacks, (&raw mut asked).cast(), None) };
             let chunk = Request::new(&[0], Access::Read, 4);
             let mut requests = [(); 3].map(|()| Filling::request(&chunk, ptr::null_mut(), 0));
             let mut flight = Flying::new(&filling, 1).unwrap();
