@@ -22,9 +22,7 @@ pub struct nczchunk_attribute {
     /// strings: const char *const *.
     pub values: *const c_void,
 }
-assert_can_grow!(nczchunk_attribute, values: *const c_void);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size.
-unsafe impl Growing for nczchunk_attribute {}
+growing!(nczchunk_attribute, values: *const c_void);
 
 /// Returns the number of an array's attributes, without those that the formats reserve. Returns 0 for NULL.
 #[unsafe(no_mangle)]

@@ -37,9 +37,7 @@ pub struct nczchunk_cache_statistics {
     /// The number of chunks that were dropped to make room.
     pub evictions: u64,
 }
-assert_can_grow!(nczchunk_cache_statistics, evictions: u64);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_cache_statistics {}
+growing!(nczchunk_cache_statistics, evictions: u64);
 
 /// Creates a cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free. A cache of 32 MiB
 /// or more may take some MiB in addition, if the system has large pages.

@@ -144,10 +144,7 @@ pub struct nczchunk_advise_costs {
     /// How many bytes a second are copied from decoded chunks to where they are wanted. 0 for 4e9.
     pub copying: f64,
 }
-assert_can_grow!(nczchunk_advise_costs, copying: f64);
-// SAFETY: a structure of C with words and numbers only, the first of which is its size; all of them may be 0, and there
-// is no padding at its end.
-unsafe impl Growing for nczchunk_advise_costs {}
+growing!(nczchunk_advise_costs, copying: f64);
 
 /// What a read of a pattern costs with a chunk shape, on average over all places. The structure will not change.
 #[repr(C)]

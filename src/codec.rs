@@ -34,9 +34,7 @@ pub struct nczchunk_zstd_options {
     /// 1 to leave out the checksum that follows the data, else 0.
     pub no_checksum: usize,
 }
-assert_can_grow!(nczchunk_zstd_options, no_checksum: usize);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_zstd_options {}
+growing!(nczchunk_zstd_options, no_checksum: usize);
 
 /// Makes the codec zstd. options is for encoding; NULL stands for zeros. Free the codec with nczchunk_codec_free,
 /// unless a store has taken it over.
@@ -137,9 +135,7 @@ pub struct nczchunk_codec_callbacks {
     /// thread.
     pub concurrent: usize,
 }
-assert_can_grow!(nczchunk_codec_callbacks, concurrent: usize);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_codec_callbacks {}
+growing!(nczchunk_codec_callbacks, concurrent: usize);
 
 /// Makes a codec of your own. name is for messages; up to 63 bytes of it are copied, and the callbacks are copied. Free
 /// the codec with nczchunk_codec_free, unless a store has taken it over.

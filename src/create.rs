@@ -21,12 +21,10 @@
 
 use super::attribute::nczchunk_attribute;
 use super::prelude::*;
-use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NATIVE};
-use nczchunk::AttributeValue;
-use nczchunk::{Array, ArrayFormat, Description};
+use super::var::endian;
+use nczchunk::{Array, ArrayFormat, AttributeValue, Description};
 use nczchunk_engine::chunk_list::ChunkRun;
 use nczchunk_engine::key::Separator;
-use nczchunk_engine::variable::Endian;
 
 /// The format Zarr v3.
 pub const NCZCHUNK_ZARR_V3: c_int = 3;
@@ -107,9 +105,7 @@ pub struct nczchunk_description {
     /// For each dimension the number of entries in its list of chunk_lengths.
     pub num_chunks: *const usize,
 }
-assert_can_grow!(nczchunk_description, num_chunks: *const usize);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
-unsafe impl Growing for nczchunk_description {}
+growing!(nczchunk_description, num_chunks: *const usize);
 
 /// Creates an array and opens it with NCZCHUNK_WRITE. path is a directory, which is created if it does not exist. name
 /// is the path of the new array below it, such as "ocean/sst", and is NULL or empty if path is to be the array itself.
@@ -298,10 +294,7 @@ unsafe fn described<T>(
         given(from.shard_shape, from.rank),
         given(from.dimension_names, from.rank).unwrap_or_default(),
     ));
-    let mut dimension_names = Vec::new();
-    for name in names {
-        alloc::push(&mut dimension_names, by_promise!(optional_text(*name))?)?;
-    }
+    let dimension_names = by_promise!(alloc::try_collected(names.iter().map(|name| optional_text(*name)))?);
     let mut lists = Vec::new();
     let (lengths, nums) = by_promise!((given(from.chunk_lengths, from.rank), optional(from.num_chunks, from.rank)));
     for (d, &lengths) in lengths.unwrap_or_default().iter().enumerate() {
@@ -317,24 +310,16 @@ unsafe fn described<T>(
         }
         alloc::push(&mut lists, list)?;
     }
-    let mut chunk_runs = Vec::new();
-    for list in &lists {
-        alloc::push(&mut chunk_runs, list.as_slice())?;
-    }
+    let chunk_runs = alloc::collected(lists.iter().map(Vec::as_slice))?;
     let codecs = by_promise!(chosen_codecs(from.codecs, from.num_codecs, from.uncompressed))?;
     let listed = by_promise!(attributes(from.attributes, from.num_attributes))?;
-    let mut texts_of = Vec::new();
-    for attribute in &listed {
-        let number = c_int::try_from(attribute.r#type).unwrap_or(0);
-        alloc::push(&mut texts_of, by_promise!(texts(number, attribute.num_values, attribute.values))?)?;
-    }
-    let mut attributes = Vec::new();
-    for (attribute, texts) in listed.iter().zip(&texts_of) {
-        let number = c_int::try_from(attribute.r#type).unwrap_or(0);
-        let name = utf8(by_promise!(text(attribute.name, "an attribute's name is NULL"))?)?;
-        let value = by_promise!(value(number, attribute.num_values, attribute.values, texts))?;
-        alloc::push(&mut attributes, (name, value))?;
-    }
+    let number = |attribute: &nczchunk_attribute| c_int::try_from(attribute.r#type).unwrap_or(0);
+    let texts_of =
+        by_promise!(alloc::try_collected(listed.iter().map(|one| texts(number(one), one.num_values, one.values))))?;
+    let attributes = by_promise!(alloc::try_collected(listed.iter().zip(&texts_of).map(|(one, texts)| {
+        let name = utf8(text(one.name, "an attribute's name is NULL")?)?;
+        Ok::<_, Error>((name, value(number(one), one.num_values, one.values, texts)?))
+    })))?;
     let attributes_json = by_promise!(optional_text(from.attributes_json))?;
     let mut to = Description::new(shape, element)
         .with_dimension_names(&dimension_names)
@@ -378,12 +363,10 @@ pub(super) unsafe fn chosen_codecs<'t>(
     num_codecs: usize,
     uncompressed: usize,
 ) -> Result<Option<Vec<(&'t str, &'t str)>>> {
-    let mut settings = Vec::new();
-    for codec in by_promise!(required(codecs, num_codecs, "codecs is NULL"))? {
-        let (name, configuration) =
-            by_promise!((text(codec.name, "a codec's name is NULL")?, optional_text(codec.configuration)?));
-        alloc::push(&mut settings, (utf8(name)?, configuration))?;
-    }
+    let all = by_promise!(required(codecs, num_codecs, "codecs is NULL"))?.iter();
+    let settings = by_promise!(alloc::try_collected(all.map(|codec| {
+        Ok::<_, Error>((utf8(text(codec.name, "a codec's name is NULL")?)?, optional_text(codec.configuration)?))
+    })))?;
     if uncompressed != 0 && !settings.is_empty() {
         return Err(ErrorKind::Argument("codecs must be empty if the chunks are not compressed").into());
     }
@@ -407,15 +390,6 @@ pub(super) fn format(format: usize) -> Result<ArrayFormat> {
     }
 }
 
-pub(super) fn endian(endian: usize) -> Result<Endian> {
-    match c_int::try_from(endian) {
-        Ok(NCZCHUNK_ENDIAN_NATIVE) => Ok(Endian::Native),
-        Ok(NCZCHUNK_ENDIAN_LITTLE) => Ok(Endian::Little),
-        Ok(NCZCHUNK_ENDIAN_BIG) => Ok(Endian::Big),
-        _ => Err(ErrorKind::Argument("endian must be one of the NCZCHUNK_ENDIAN_ constants").into()),
-    }
-}
-
 /// The attributes of a list, whose structures have the size that the first says.
 ///
 /// # Safety
@@ -436,13 +410,11 @@ unsafe fn attributes(list: *const nczchunk_attribute, len: usize) -> Result<Vec<
 /// # Safety
 /// `values` is NULL or has so many values of the type: of strings, pointers, each of them NULL or to a string.
 pub(super) unsafe fn texts<'a>(r#type: c_int, num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
-    let mut texts = Vec::new();
-    if r#type == ElementType::String.netcdf_type() {
-        for value in by_promise!(required(values.cast::<*const c_char>(), num_values, "values is NULL"))? {
-            alloc::push(&mut texts, utf8(by_promise!(text(*value, "a string is NULL"))?)?)?;
-        }
+    if r#type != ElementType::String.netcdf_type() {
+        return Ok(Vec::new());
     }
-    Ok(texts)
+    let values = by_promise!(required(values.cast::<*const c_char>(), num_values, "values is NULL"))?;
+    by_promise!(alloc::try_collected(values.iter().map(|value| utf8(text(*value, "a string is NULL")?))))
 }
 
 /// The values of an attribute; several strings are those that are given.

@@ -70,7 +70,7 @@ mod prelude {
     pub(super) use super::context::{report, report_computed, report_transfer};
     #[cfg(feature = "arrays")]
     pub(super) use super::growing::size_of_growing;
-    pub(super) use super::growing::{Growing, assert_can_grow, read_growing, write_growing};
+    pub(super) use super::growing::{assert_can_grow, growing, read_growing, write_growing};
     pub(super) use super::objects::*;
     pub(super) use super::pointers::*;
     pub(super) use nczchunk_engine::alloc;

@@ -17,8 +17,7 @@ use std::ffi::CString;
 
 use super::attribute::{nczchunk_attribute, tell_left_out, told};
 use super::prelude::*;
-use nczchunk::Node;
-use nczchunk::open_storage;
+use nczchunk::{Node, open_storage};
 
 /// A group or array in a listing. All pointers are valid until the callback returns.
 #[repr(C)]
@@ -65,9 +64,7 @@ pub struct nczchunk_node {
     /// The format that it is stored in, as nczchunk_array_format returns it; empty if it cannot be opened.
     pub format: *const c_char,
 }
-assert_can_grow!(nczchunk_node, format: *const c_char);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size.
-unsafe impl Growing for nczchunk_node {}
+growing!(nczchunk_node, format: *const c_char);
 
 /// Lists a group. path is a directory or a zip file. group is the group's path below it, and is NULL or empty for path
 /// itself. found is called for the group itself first, then for each group and array in it, ordered by name. If
@@ -209,7 +206,7 @@ struct CNode<'n> {
     format: CString,
     type_name: CString,
     attributes_json: CString,
-    names: Vec<CString>,
+    _names: Vec<CString>,
     /// Pointers to the names.
     pointers: Vec<*const c_char>,
     is_unlimited: Vec<usize>,
@@ -218,7 +215,9 @@ struct CNode<'n> {
 
 impl<'n> CNode<'n> {
     fn new(node: &'n Node) -> Result<Self> {
-        let mut told = CNode {
+        let rank = node.shape().len();
+        let names = alloc::try_collected((0..rank).map(|d| c_text(node.dimension_name(d).unwrap_or_default())))?;
+        Ok(CNode {
             of: node,
             name: c_text(node.name())?,
             message: node.error().map_or_else(|| c_text(""), c_text)?,
@@ -226,23 +225,12 @@ impl<'n> CNode<'n> {
             format: c_text(node.format())?,
             type_name: node.element_type().map_or_else(|| c_text(""), c_text)?,
             attributes_json: c_text(node.attributes_json())?,
-            names: Vec::new(),
-            pointers: Vec::new(),
-            is_unlimited: Vec::new(),
-            attributes: Vec::new(),
-        };
-        for d in 0..node.shape().len() {
-            alloc::push(&mut told.names, c_text(node.dimension_name(d).unwrap_or_default())?)?;
-            alloc::push(&mut told.is_unlimited, usize::from(node.is_unlimited(d)))?;
-        }
-        // The texts stay where they are when the list is moved.
-        for name in &told.names {
-            alloc::push(&mut told.pointers, name.as_ptr())?;
-        }
-        for attribute in node.attributes() {
-            alloc::push(&mut told.attributes, CAttribute::new(attribute)?)?;
-        }
-        Ok(told)
+            // The texts stay where they are when the list is moved.
+            pointers: alloc::collected(names.iter().map(|name| name.as_ptr()))?,
+            _names: names,
+            is_unlimited: alloc::collected((0..rank).map(|d| usize::from(node.is_unlimited(d))))?,
+            attributes: alloc::try_collected(node.attributes().iter().map(CAttribute::new))?,
+        })
     }
 
     /// The structure, with pointers to data here and in the node.

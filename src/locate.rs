@@ -98,9 +98,7 @@ pub struct nczchunk_read_cost {
     /// How many of the bytes are those of indices.
     pub index_bytes: u64,
 }
-assert_can_grow!(nczchunk_read_cost, index_bytes: u64);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_read_cost {}
+growing!(nczchunk_read_cost, index_bytes: u64);
 
 /// Returns what it takes to read a hyperslab with one thread: how many requests the storage gets, and for how many
 /// bytes. start, count and stride are as for nczchunk_array_locate. No chunk is read. The storage is asked for the

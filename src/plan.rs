@@ -51,9 +51,7 @@ pub struct nczchunk_totals {
     /// Chunks of the whole variable, touched or not, stored or missing. SIZE_MAX if there are more.
     pub grid_chunks: usize,
 }
-assert_can_grow!(nczchunk_totals, grid_chunks: usize);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_totals {}
+growing!(nczchunk_totals, grid_chunks: usize);
 
 /// Makes a plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars. access is
 /// NCZCHUNK_READ or NCZCHUNK_WRITE. Free the plan with nczchunk_plan_free.

@@ -14,8 +14,9 @@
 //! Set threads and a progress callback in the context. Progress counts as chunks the boxes in which the array is read
 //! and written, and as bytes those that are read and those that are written.
 
-use super::create::{chosen_codecs, endian, format, given, nczchunk_codec_setting};
+use super::create::{chosen_codecs, format, given, nczchunk_codec_setting};
 use super::prelude::*;
+use super::var::endian;
 use nczchunk::{Description, RechunkOptions, RechunkPlan, rechunk, rechunk_in, rechunk_plan};
 use nczchunk_engine::transfer::Options;
 
@@ -48,9 +49,7 @@ pub struct nczchunk_rechunk_options {
     /// A storage for the temporary array, such as a local disk. NULL for the storage of the new array.
     pub temporary: *const nczchunk_storage,
 }
-assert_can_grow!(nczchunk_rechunk_options, temporary: *const nczchunk_storage);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
-unsafe impl Growing for nczchunk_rechunk_options {}
+growing!(nczchunk_rechunk_options, temporary: *const nczchunk_storage);
 
 /// How an array is or was rechunked. Set struct_size; the library sets the other fields.
 #[repr(C)]
@@ -75,9 +74,7 @@ pub struct nczchunk_rechunk_report {
     /// The least memory that would do.
     pub least_memory: usize,
 }
-assert_can_grow!(nczchunk_rechunk_report, least_memory: usize);
-// SAFETY: a structure of C with words only, the first of which is its size; all of them may be 0.
-unsafe impl Growing for nczchunk_rechunk_report {}
+growing!(nczchunk_rechunk_report, least_memory: usize);
 
 /// Writes the elements of an array to a new array with other chunks, codecs or another format, within a limit of
 /// memory. path and name are those of nczchunk_array_create. The new array has the source's shape, element type, fill

@@ -95,10 +95,8 @@ pub unsafe extern "C" fn nczchunk_storage_concat(
 ) -> c_int {
     by_promise!(report(context, || {
         let dimension = utf8(text(dimension, "dimension is NULL")?)?;
-        let mut all = Vec::new();
-        for &path in required(paths, num_paths, "paths is NULL")? {
-            alloc::push(&mut all, file_path(path)?)?;
-        }
+        let paths = required(paths, num_paths, "paths is NULL")?.iter();
+        let all = alloc::try_collected(paths.map(|path| file_path(*path)))?;
         hand_over(storage, || Ok(nczchunk_storage(concat(&all, dimension)?)))
     }))
 }
@@ -206,9 +204,7 @@ pub struct nczchunk_memory_limits {
     /// plus 100 for each JSON value. Default 1 GiB.
     pub metadata_bytes: usize,
 }
-assert_can_grow!(nczchunk_memory_limits, metadata_bytes: usize);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_memory_limits {}
+growing!(nczchunk_memory_limits, metadata_bytes: usize);
 
 /// Sets the memory limits of a storage. They apply to metadata that are read from now on, and to the chunks of arrays
 /// that are opened or created in the storage from now on. A call that would need more memory fails with
@@ -508,12 +504,10 @@ pub struct nczchunk_storage_callbacks {
     /// does not return it. May be NULL: then objects are written by write, one at a time in each thread.
     pub start_write: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
 }
-assert_can_grow!(
+growing!(
     nczchunk_storage_callbacks,
     start_write: Option<unsafe extern "C" fn(*mut c_void, *mut ObjectRequest) -> c_int>
 );
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_storage_callbacks {}
 
 /// Creates a storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
 ///

@@ -113,9 +113,7 @@ pub struct nczchunk_zero_copy_callbacks {
     /// chunk.
     pub accept_longer: usize,
 }
-assert_can_grow!(nczchunk_zero_copy_callbacks, accept_longer: usize);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_zero_copy_callbacks {}
+growing!(nczchunk_zero_copy_callbacks, accept_longer: usize);
 
 /// Callbacks that read chunks into a buffer.
 #[repr(C)]
@@ -170,9 +168,7 @@ pub struct nczchunk_reader_callbacks {
     /// for 64.
     pub in_flight: usize,
 }
-assert_can_grow!(nczchunk_reader_callbacks, in_flight: usize);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_reader_callbacks {}
+growing!(nczchunk_reader_callbacks, in_flight: usize);
 
 /// Creates a store of borrowed chunks. The callbacks are copied. Free it with nczchunk_chunk_store_free.
 ///

@@ -90,16 +90,17 @@ pub unsafe extern "C" fn nczchunk_var_set_endian(
     endian: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let set = |var: &mut Variable| {
-        let endian = match endian {
-            NCZCHUNK_ENDIAN_NATIVE => Endian::Native,
-            NCZCHUNK_ENDIAN_LITTLE => Endian::Little,
-            NCZCHUNK_ENDIAN_BIG => Endian::Big,
-            _ => return Err(ErrorKind::Argument("endian must be one of the NCZCHUNK_ENDIAN_ constants").into()),
-        };
-        var.set_endian(endian)
-    };
-    by_promise!(change(var, context, set))
+    by_promise!(change(var, context, |var| var.set_endian(self::endian(endian)?)))
+}
+
+/// The byte order that one of the constants stands for.
+pub(super) fn endian(endian: impl TryInto<c_int>) -> Result<Endian> {
+    match endian.try_into() {
+        Ok(NCZCHUNK_ENDIAN_NATIVE) => Ok(Endian::Native),
+        Ok(NCZCHUNK_ENDIAN_LITTLE) => Ok(Endian::Little),
+        Ok(NCZCHUNK_ENDIAN_BIG) => Ok(Endian::Big),
+        _ => Err(ErrorKind::Argument("endian must be one of the NCZCHUNK_ENDIAN_ constants").into()),
+    }
 }
 
 /// Sets the size in bytes of the words that elements consist of: 1, 2, 4 or 8, and a divisor of element_size. By

@@ -57,17 +57,23 @@ pub fn room<T>(len: usize) -> Result<Vec<T>> {
 
 /// A copy of a list, unless the allocation fails.
 pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len()).map_err(|_| Failed)?;
+    let mut copy = room(values.len())?;
     copy.extend_from_slice(values);
     Ok(copy)
 }
 
 /// A list of what comes, unless the allocation fails.
 pub fn collected<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    try_collected(values.map(Ok))
+}
+
+/// A list of what comes, up to the first error, or an allocation that fails.
+pub fn try_collected<T, E: From<Failed>>(
+    values: impl Iterator<Item = std::result::Result<T, E>>,
+) -> std::result::Result<Vec<T>, E> {
     let mut list = Vec::new();
     for value in values {
-        push(&mut list, value)?;
+        push(&mut list, value?)?;
     }
     Ok(list)
 }
