@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, boxed};
 use super::planes::bits;
-use super::traits::Codec;
+use super::traits::{Codec, decoded_only};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
@@ -187,13 +187,7 @@ impl Codec for Bitshuffle {
         true
     }
 
-    fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
-        Err(ErrorKind::Encode { codec: NAME, reason: "it is decoded only" }.into())
-    }
-
-    fn can_encode(&self) -> bool {
-        false
-    }
+    decoded_only!(NAME, "it is decoded only");
 }
 
 #[cfg(test)]

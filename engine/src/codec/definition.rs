@@ -143,11 +143,7 @@ impl Settings {
     /// Defaults only.
     #[doc(hidden)]
     pub fn new(definition: &'static Definition) -> Result<Self> {
-        let mut given = Vec::new();
-        for setting in definition.settings {
-            alloc::push(&mut given, setting.default())?;
-        }
-        Ok(Settings { definition, given })
+        Ok(Settings { definition, given: alloc::collected(definition.settings.iter().map(Setting::default))? })
     }
 
     #[doc(hidden)]

@@ -145,10 +145,6 @@ impl Codec for Blosc {
         self.encode_blocks(decoded, encoded)
     }
 
-    fn can_encode(&self) -> bool {
-        self.inner.is_ok()
-    }
-
     fn why_not_encoded(&self) -> Option<&'static str> {
         self.inner.err()
     }
