@@ -116,9 +116,7 @@ impl CAttribute {
         }
         Ok(one)
     }
-}
 
-impl CAttribute {
     /// The values, or the pointers to the strings.
     pub(super) fn values(&self) -> *const c_void {
         match self.texts.as_slice() {

@@ -1,8 +1,6 @@
 //! Reading and writing slices of numbers.
 #![allow(unsafe_code)]
 
-use std::mem::MaybeUninit;
-
 use crate::copy::{Destination, Source};
 use crate::element::{ElementType, Kind};
 use crate::error::{ErrorKind, Result};
@@ -108,20 +106,10 @@ pub fn read_into<T: Element>(
     out: &mut [T],
 ) -> Result<()> {
     check_size::<T>(variable)?;
-    // SAFETY: reading writes bytes of chunks and fill values, which are initialised, and any bytes are a `T`.
-    let out = unsafe { &mut *(std::ptr::from_mut(out) as *mut [MaybeUninit<T>]) };
-    read_uninit(variable, store, hyperslab, out)
-}
-
-fn read_uninit<T: Element>(
-    variable: &Variable,
-    store: &ChunkStore<'_>,
-    hyperslab: &Hyperslab<'_>,
-    out: &mut [MaybeUninit<T>],
-) -> Result<()> {
     let memory = |len| {
         check_len(size_of_val(out), len)?;
-        // SAFETY: the slice has so many bytes, which are ours alone.
+        // SAFETY: the slice has so many bytes, which are ours alone. Reading writes bytes of chunks and fill values,
+        // which are initialised, and any bytes are a `T`.
         Ok(unsafe { Destination::from_raw(out.as_mut_ptr().cast(), len) })
     };
     transfer::read(variable, store, hyperslab, memory, Options::default(), &mut 0)
