@@ -17,7 +17,6 @@ type Result<T> = std::result::Result<T, Failed>;
 pub struct Slot<T>(Box<MaybeUninit<T>>);
 
 impl<T> Slot<T> {
-    #[doc(hidden)]
     pub fn new() -> Result<Self> {
         let layout = Layout::new::<T>();
         if layout.size() == 0 {
@@ -31,7 +30,6 @@ impl<T> Slot<T> {
         }
     }
 
-    #[doc(hidden)]
     pub fn fill(self, value: T) -> Box<T> {
         let memory = Box::into_raw(self.0).cast::<T>();
         // SAFETY: the memory is a block of a `T`'s layout from the global allocator, which is ours alone; once the
@@ -142,7 +140,6 @@ unsafe impl Sync for Scratch {}
 
 impl Scratch {
     /// A buffer without memory.
-    #[doc(hidden)]
     pub const EMPTY: Scratch = Scratch(None);
 
     fn layout(capacity: usize) -> Option<Layout> {
@@ -157,7 +154,6 @@ impl Scratch {
 
     /// The first `len` bytes, aligned to [`ALIGNMENT`]. If the buffer is too small it is allocated anew; what it held
     /// is lost then.
-    #[doc(hidden)]
     pub fn room(&mut self, len: usize) -> Result<&mut [MaybeUninit<u8>]> {
         if self.capacity() < len {
             *self = Scratch::EMPTY;
@@ -182,7 +178,6 @@ impl Scratch {
     ///
     /// # Safety
     /// They have been written since [`room`](Self::room) last gave them.
-    #[doc(hidden)]
     pub unsafe fn filled(&self, len: usize) -> &[u8] {
         match self.0 {
             // SAFETY: the bytes follow the header, there are at least `len` because they were given, and they are

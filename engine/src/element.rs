@@ -399,7 +399,6 @@ impl Endian {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Elements {
     pub element: ElementType,
-    #[doc(hidden)]
     pub endian: Endian,
 }
 

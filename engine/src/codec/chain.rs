@@ -34,18 +34,15 @@ pub type Between<'s> = [&'s mut Scratch; 2];
 
 impl<'c> Chain<'c> {
     /// Makes room for one more codec.
-    #[doc(hidden)]
     pub fn reserve(&mut self) -> Result<()> {
         Ok(self.codecs.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?)
     }
 
     /// Adds a codec at the end: it encodes what the others have made. There is [room](Self::reserve) for it.
-    #[doc(hidden)]
     pub fn push(&mut self, codec: Box<dyn Codec + 'c>) {
         self.codecs.push(codec);
     }
 
-    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.codecs.is_empty()
     }
@@ -60,31 +57,26 @@ impl<'c> Chain<'c> {
         self.codecs.iter().map(|codec| codec.name())
     }
 
-    #[doc(hidden)]
     pub fn is_concurrent(&self) -> bool {
         self.codecs.iter().all(|codec| codec.is_concurrent())
     }
 
-    #[doc(hidden)]
     pub fn can_encode(&self) -> bool {
         self.codecs.iter().all(|codec| codec.can_encode())
     }
 
     /// Which codec's settings are the reason that it cannot encode, and why.
-    #[doc(hidden)]
     pub fn why_not_encoded(&self) -> Option<(&str, &'static str)> {
         self.codecs.iter().find_map(|codec| Some((codec.name(), codec.why_not_encoded()?)))
     }
 
     /// The most bytes that a chunk can take encoded by all codecs in one go.
-    #[doc(hidden)]
     pub fn encoded_bound(&self, chunk_bytes: usize) -> usize {
         self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))
     }
 
     /// The most bytes of memory that so many threads take to encode or decode one chunk: what lies between the codecs,
     /// if it is encoded also what the last one makes, and what the codecs take themselves in each thread.
-    #[doc(hidden)]
     pub fn working_memory(&self, chunk_bytes: usize, encodes: bool, threads: usize) -> usize {
         let (mut size, mut largest, mut own) = (chunk_bytes, 0, 0usize);
         for codec in &self.codecs {
@@ -126,7 +118,6 @@ impl<'c> Chain<'c> {
     /// Decodes a stored chunk into an empty buffer of a chunk's size. The bytes `needed` are there afterwards, with all
     /// before them; if they reach to the end, the chunk has exactly the size of the buffer. Or nothing is copied, and
     /// what is returned are the bytes, as they belong into the buffer: see [`Codec::decoded_as_is`].
-    #[doc(hidden)]
     pub fn decode<'i>(
         &self,
         stored: &'i [u8],
@@ -221,7 +212,6 @@ impl<'c> Chain<'c> {
     }
 
     /// Encodes a chunk with all codecs, by up to so many threads.
-    #[doc(hidden)]
     pub fn encode<'s>(&self, chunk: &[u8], between: Between<'s>, threads: usize) -> Result<&'s [u8]> {
         let [mut spare, mut last] = between;
         let mut given = None;

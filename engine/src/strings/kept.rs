@@ -86,7 +86,6 @@ unsafe extern "C" fn copy(
 
 impl KeptTexts {
     /// Reads a hyperslab of texts, by this thread alone.
-    #[doc(hidden)]
     pub fn read(
         variable: &Variable,
         store: &ChunkStore<'_>,
@@ -119,7 +118,6 @@ impl KeptTexts {
     }
 
     /// The texts in one block of C's `malloc`, each with a NUL behind it, and how many bytes these are.
-    #[doc(hidden)]
     pub fn into_block(self) -> Result<(*mut c_char, usize)> {
         let len = self.iter().map(<[u8]>::len).sum::<usize>();
         // SAFETY: the size is not 0.

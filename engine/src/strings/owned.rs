@@ -52,7 +52,6 @@ impl OwnedTexts {
     ///
     /// # Safety
     /// `to` has room for as many pointers, aligned or not.
-    #[doc(hidden)]
     pub unsafe fn hand_over(mut self, to: *mut c_void) {
         // SAFETY: the caller's promise. The list is empty afterwards, so that nothing is freed twice.
         unsafe {
