@@ -39,11 +39,7 @@ impl Odometer {
             wheel.check().map_err(|e| e.in_dimension(d))?;
             Ok(wheel)
         });
-        Odometer::from_wheels(dims::try_collect(rank, wheels)?)
-    }
-
-    fn from_wheels(wheels: Dims<Wheel>) -> Result<Self> {
-        let indices = dims::try_collect(wheels.len(), wheels.iter().map(|_| Ok(0)))?;
+        let (wheels, indices) = (dims::try_collect(rank, wheels)?, dims::copied(start.iter().copied())?);
         let mut odometer = Odometer { wheels, indices, more: false };
         odometer.reset();
         Ok(odometer)

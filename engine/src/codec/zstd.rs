@@ -251,9 +251,8 @@ unsafe impl OnePointer for Decoder {
 
 impl Decoder {
     fn new() -> Result<Self> {
-        // SAFETY: the function has no requirements; it returns NULL when an allocation fails.
-        let context = NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(ErrorKind::OutOfMemory)?;
-        let decoder = Decoder(context);
+        let decoder = Decoder::with_window()?;
+        let context = decoder.0;
         // The next two matter for decoding piece by piece. The output buffer stays where it is
         // (ZSTD_d_stableOutBuffer), so zstd needs no buffer of its own, and a large window needs no memory. SAFETY: the
         // context is alive and not decoding.

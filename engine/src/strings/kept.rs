@@ -35,9 +35,7 @@ fn keep(blocks: &mut Vec<Vec<u8>>, text: &CStr) -> Result<*const c_char> {
     let bytes = text.to_bytes_with_nul();
     let len = LENGTH + bytes.len();
     if blocks.last().is_none_or(|last| last.capacity() - last.len() < len) {
-        let mut block = Vec::new();
-        block.try_reserve_exact(len.max(BLOCK)).map_err(|_| ErrorKind::OutOfMemory)?;
-        alloc::push(blocks, block)?;
+        alloc::push(blocks, alloc::room(len.max(BLOCK))?)?;
     }
     let block = blocks.last_mut().ok_or(ErrorKind::Internal)?;
     let begin = block.len() + LENGTH;
