@@ -53,7 +53,7 @@ growing!(nczchunk_rechunk_options, temporary: *const nczchunk_storage);
 
 /// How an array is or was rechunked. Set struct_size; the library sets the other fields.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct nczchunk_rechunk_report {
     /// sizeof(nczchunk_rechunk_report).
     pub struct_size: usize,
@@ -210,17 +210,7 @@ unsafe fn described(
         _ => 0,
     });
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    let mut to = nczchunk_rechunk_report {
-        struct_size: 0,
-        num_passes: 0,
-        num_boxes: 0,
-        boxes_resumed: 0,
-        chunks_read: 0,
-        bytes_read: 0,
-        bytes_written: 0,
-        memory: 0,
-        least_memory: least,
-    };
+    let mut to = nczchunk_rechunk_report { least_memory: least, ..Default::default() };
     if let Ok((plan, resumed)) = &made {
         let passes = &plan.passes;
         to.num_passes = passes.len();

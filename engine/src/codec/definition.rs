@@ -113,7 +113,6 @@ impl fmt::Debug for Definition {
 }
 
 /// A codec in a box.
-#[allow(dead_code, reason = "codecs use it, and all of them can be left out")]
 pub(super) fn boxed(codec: impl Codec + 'static) -> Result<Box<dyn Codec>> {
     Ok(alloc::try_box(codec)?)
 }
