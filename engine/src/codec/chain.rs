@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::traits::{Codec, InNumcodecs};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limit;
 
 /// Codecs in the order of encoding.
@@ -257,16 +257,12 @@ pub(super) fn decode_between(
         let mut decoded = Buffer::new(room.room(size)?);
         match codec.decode(input, stage.needed.clone(), &mut decoded) {
             Ok(()) => return Ok((decoded.filled().len(), decoded.has_gaps())),
-            Err(error) if !grows || size == stage.size || !is_too_little_room(&error) => return Err(error),
+            Err(error) if !grows || size == stage.size => return Err(error),
+            Err(error) if !matches!(error.kind(), ErrorKind::DecodedLength { .. }) => return Err(error),
             Err(_) if size == most => return Err(limit.exceeded(None)),
             Err(_) => size = size.saturating_mul(4).min(most),
         }
     }
-}
-
-/// Whether a codec has decoded more than there was room for.
-fn is_too_little_room(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::DecodedLength { .. })
 }
 
 #[cfg(test)]
@@ -339,7 +335,7 @@ mod tests {
         assert_eq!(decoded(&stored, 0..5), (Ok(()), vec![0..5, 0..5], false, b"01234".to_vec()));
         assert_eq!(decoded(&stored, 2..5), (Ok(()), vec![2..5, 2..5], true, b"\0\x00234".to_vec()));
         for (needed, found) in [(2..5, 4), (0..10, 9)] {
-            let too_few = Err(Error::from(ErrorKind::DecodedLength { found: Some(found), expected: 10 }));
+            let too_few = Err(ErrorKind::DecodedLength { found: Some(found), expected: 10 }.into());
             assert_eq!(decoded(&stored[..found], needed).0, too_few);
         }
     }

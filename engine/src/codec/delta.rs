@@ -109,7 +109,7 @@ impl Codec for Delta {
     }
 }
 
-#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::numbers::testing::{C8, C16, big, hex, little, made};
     use super::super::testing::{decoded, encoded};

@@ -332,7 +332,7 @@ impl<M: EachNumber> Codec for Each<M> {
     }
 }
 
-#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
+#[cfg(all(test, feature = "default"))]
 pub(super) mod testing {
     use super::super::definition::{Definition, Elements, Given, Settings};
     use super::super::traits::Codec;

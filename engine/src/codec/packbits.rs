@@ -237,7 +237,7 @@ impl Codec for PackBits {
     }
 }
 
-#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::numbers::testing::{little, made};
     use super::super::testing::encoded;
