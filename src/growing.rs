@@ -29,8 +29,9 @@ pub(super) use growing;
 
 /// A structure that begins with its own size as a `usize`.
 ///
-/// # Safety The structure has the layout of C, its first field is `struct_size: usize`, all zeros are a valid value of
-/// it, and it has no padding at its end.
+/// # Safety
+/// The structure has the layout of C, its first field is `struct_size: usize`, all zeros are a valid value of it, and
+/// it has no padding at its end.
 pub(super) unsafe trait Growing: Copy {}
 
 /// A structure of the caller's, as large as this library knows it: what the caller's lacks is zero, and what it has

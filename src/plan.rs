@@ -468,7 +468,8 @@ unsafe fn memory_to_take<'a>(plan: &Plan<'_>, data: *const u8) -> Result<Source<
 
 /// Executes a plan for reading.
 ///
-/// # Safety `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements
+/// # Safety
+/// `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements
 /// meanwhile.
 pub(super) unsafe fn read_plan(
     plan: &Plan<'_>,

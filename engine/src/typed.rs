@@ -77,7 +77,8 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
 
 /// Reads a hyperslab in row-major order.
 ///
-/// # Errors `Argument` if the variable's elements do not have the size of `T`, those of
+/// # Errors
+/// `Argument` if the variable's elements do not have the size of `T`, those of
 /// [`Plan::new`](crate::Plan::new) and of [`Plan::read`](crate::Plan::read), and `OutOfMemory`.
 pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
     check_size::<T>(variable)?;
@@ -96,7 +97,8 @@ pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: 
 
 /// Reads a hyperslab into a slice, in row-major order.
 ///
-/// # Errors `Argument` if the variable's elements do not have the size of `T`, `Memory` if the slice does not
+/// # Errors
+/// `Argument` if the variable's elements do not have the size of `T`, `Memory` if the slice does not
 /// have as many values as are selected, those of [`Plan::new`](crate::Plan::new) and of
 /// [`Plan::read`](crate::Plan::read).
 pub fn read_into<T: Element>(
@@ -117,7 +119,8 @@ pub fn read_into<T: Element>(
 
 /// Writes values, in row-major order, to a hyperslab.
 ///
-/// # Errors `Argument` if the variable's elements do not have the size of `T`, `Memory` if `values` does not have as
+/// # Errors
+/// `Argument` if the variable's elements do not have the size of `T`, `Memory` if `values` does not have as
 /// many values as are selected, those of [`Plan::new`](crate::Plan::new) and of [`Plan::write`](crate::Plan::write).
 pub fn write<T: Element>(
     variable: &Variable,

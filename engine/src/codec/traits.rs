@@ -45,8 +45,9 @@ pub trait Codec: Send + Sync {
     /// is not the whole buffer, the encoded bytes that [`needed_encoded`](Self::needed_encoded) leaves out may be
     /// missing, and those before the needed ones may have any values.
     ///
-    /// # Errors `Corrupt` for data that do not decode, `DecodedLength` for more than the buffer can hold,
-    /// `OutOfMemory`, or an error of the codec's own. The codec need not detect data that decode to fewer bytes.
+    /// # Errors
+    /// `Corrupt` for data that do not decode, `DecodedLength` for more than the buffer can hold, `OutOfMemory`, or an
+    /// error of the codec's own. The codec need not detect data that decode to fewer bytes.
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()>;
 
     /// Decodes in steps, without memory for bytes that are not needed, and ends with [`Steps::check`]. Returns `false`,
