@@ -3,7 +3,7 @@
 use super::*;
 use crate::buffer::Buffer;
 use crate::key::Separator;
-use crate::object::{ByteRange, Entry, Memory, ObjectStore, check_name, read_whole};
+use crate::object::{ByteRange, Entry, Memory, ObjectStore, check_name, pass_on, read_whole};
 use crate::variable::Endian;
 
 fn storage() -> Storage {
@@ -462,23 +462,17 @@ fn stray_chunks_are_cut_like_others() {
 struct Listed(Memory, std::sync::atomic::AtomicUsize);
 
 impl ObjectStore for Listed {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         self.0.list(prefix, &mut |name, entry| {
             self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             one(name, entry)
         })
     }
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
-    fn remove(&self, name: &str) -> Result<()> {
-        self.0.remove(name)
-    }
-    fn is_writable(&self) -> bool {
-        true
+    pass_on! { self => self.0;
+        read(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
+        write(name: &str, bytes: &[u8]) -> Result<()>;
+        remove(name: &str) -> Result<()>;
+        is_writable() -> bool;
     }
 }
 
@@ -556,9 +550,6 @@ fn links_that_are_cut_off_are_removed_as_links() {
 struct OddNames(Memory);
 
 impl ObjectStore for OddNames {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         for odd in ["", ".", "..", "a/b", "a\\b"] {
             one(odd, Entry::Prefix)?;
@@ -566,15 +557,14 @@ impl ObjectStore for OddNames {
         }
         self.0.list(prefix, one)
     }
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
     fn remove(&self, name: &str) -> Result<()> {
         check_name(name)?;
         self.0.remove(name)
     }
-    fn is_writable(&self) -> bool {
-        true
+    pass_on! { self => self.0;
+        read(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
+        write(name: &str, bytes: &[u8]) -> Result<()>;
+        is_writable() -> bool;
     }
 }
 
