@@ -372,8 +372,7 @@ mod tests {
     #[test]
     fn what_links_lead_to_is_not_removed() {
         use std::os::unix::fs::symlink;
-        let top = std::env::temp_dir().join(format!("nczchunk-overwrite-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
+        let top = crate::object::testing::Temporary::new("overwrite");
         std::fs::create_dir_all(top.join("outside/0")).unwrap();
         std::fs::write(top.join("outside/0/thesis.txt"), "x").unwrap();
         std::fs::create_dir_all(top.join("data")).unwrap();
@@ -387,7 +386,6 @@ mod tests {
             assert_eq!(top.join("data").join(link).is_symlink(), !is_chunk);
             assert!(top.join("outside/0/thesis.txt").is_file());
         }
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     /// What no object can be belongs to somebody, too. What a killed writer has left does not.
@@ -397,9 +395,7 @@ mod tests {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt;
         use std::os::unix::fs::symlink;
-        let top = std::env::temp_dir().join(format!("nczchunk-no-object-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
-        std::fs::create_dir_all(&top).unwrap();
+        let top = crate::object::testing::Temporary::new("no-object");
         let storage = Storage::new(crate::object::Directory::open(&top).unwrap()).unwrap();
         let four = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_overwrite(true);
         for (name, above) in [("a", "a"), ("a", "a/c"), ("g", "g"), ("g", "g/a/c")] {
@@ -427,7 +423,6 @@ mod tests {
             assert!(!above.join("1").is_symlink());
             std::fs::remove_dir_all(top.join(name)).unwrap();
         }
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]

@@ -203,12 +203,11 @@ mod tests {
     #[cfg(not(miri))]
     #[test]
     fn a_group_at_a_path_has_a_name_of_its_format() {
-        let path = std::env::temp_dir().join(format!("nczchunk-group-at-{}", std::process::id()));
+        let path = crate::object::testing::Temporary::new("group-at");
         create_group_at(&path, "old", Some(ArrayFormat::ZarrV2), "").unwrap();
         create_group_at(&path, "old/__x", None, "").unwrap();
         assert!(create_group_at(&path, "__x", Some(ArrayFormat::ZarrV3), "").is_err());
         assert!(create_group_at(&path, "a/../b", None, "").is_err());
-        std::fs::remove_dir_all(&path).unwrap();
     }
 
     #[test]

@@ -766,8 +766,7 @@ mod tests {
     #[cfg(not(miri))]
     #[test]
     fn records_of_different_lengths_are_not_joined() {
-        let directory = std::env::temp_dir().join(format!("nczchunk-records-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = crate::object::testing::Temporary::new("records");
         let path = |num_records: u32, has_other: bool| {
             let path = directory.join(format!("{num_records}-{has_other}.nc"));
             std::fs::write(&path, classic(num_records, has_other)).unwrap();
@@ -788,15 +787,13 @@ mod tests {
             assert_eq!(read(&[path(50, has_other), path(1, !has_other)]).unwrap(), values(&[50, 1]));
             assert_eq!(read(&[path(1, !has_other), path(50, has_other)]).unwrap(), values(&[1, 50]));
         }
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     /// A file is opened again for each read, and must be what it was.
     #[cfg(not(miri))]
     #[test]
     fn a_file_that_is_replaced_is_not_read() {
-        let directory = std::env::temp_dir().join(format!("nczchunk-replaced-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = crate::object::testing::Temporary::new("replaced");
         let files = [50, 6].map(|num_records| {
             let path = directory.join(format!("{num_records}.nc"));
             std::fs::write(&path, classic(num_records, false)).unwrap();
@@ -816,15 +813,13 @@ mod tests {
         assert_eq!(array.read::<i16>(&Hyperslab::new(&[50, 0], &[1, 4])).unwrap(), [0, 1, 2, 3]);
         // Nor is it opened as a part of what was joined before.
         assert_eq!(Array::open_in(&all, "a", Access::Read).err().unwrap().kind(), ErrorKind::Changed);
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     /// A document stands for what is joined, wherever the process is.
     #[cfg(not(miri))]
     #[test]
     fn a_document_names_what_is_joined() {
-        let directory = std::env::temp_dir().join(format!("nczchunk-joined-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = crate::object::testing::Temporary::new("joined");
         let four = Description::new(&[4], ElementType::Int).with_chunk_shape(&[3]).with_dimension_names(&["time"]);
         for (name, first) in [("one", 0), ("two", 4)] {
             let array = Array::create(directory.join(name), "v", &four).unwrap();
@@ -859,6 +854,5 @@ mod tests {
             std::fs::write(directory.join("all.json"), wrong).unwrap();
             assert!(matches!(open_storage(&directory.join("all.json")).err().unwrap().kind(), ErrorKind::Metadata(_)));
         }
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

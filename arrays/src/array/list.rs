@@ -467,9 +467,8 @@ mod tests {
 
     /// A directory of groups with these names, and links.
     #[cfg(all(unix, not(miri)))]
-    fn linked(what: &str, groups: &[&str], links: &[(&str, &str)]) -> (std::path::PathBuf, Storage) {
-        let path = std::env::temp_dir().join(format!("nczchunk-{what}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
+    fn linked(what: &str, groups: &[&str], links: &[(&str, &str)]) -> (crate::object::testing::Temporary, Storage) {
+        let path = crate::object::testing::Temporary::new(what);
         for group in groups {
             std::fs::create_dir_all(path.join(group)).unwrap();
             std::fs::write(path.join(group).join(".zgroup"), GROUP).unwrap();
@@ -488,7 +487,6 @@ mod tests {
         assert_eq!(names(&list(&storage, "", true).unwrap()), ["", "b", "b/d", "z", "z/1", "z/1/d", "z/2"]);
         // The group that is asked for is entered, whatever leads there.
         assert_eq!(names(&list(&storage, "z/2", true).unwrap()), ["z/2", "z/2/d"]);
-        std::fs::remove_dir_all(path).unwrap();
     }
 
     /// Each of these groups has a link to each of them: there are more ways through than anybody can go.
@@ -510,6 +508,5 @@ mod tests {
         let inside = Storage::new(crate::object::Directory::open(path.join("g0")).unwrap()).unwrap();
         let nodes = list(&inside, "", true).unwrap();
         assert!(names(&nodes).contains(&"out/g1") && !names(&nodes).contains(&"out/g0"));
-        std::fs::remove_dir_all(path).unwrap();
     }
 }

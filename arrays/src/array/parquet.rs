@@ -447,7 +447,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "it opens directories")]
     fn references_in_a_directory_are_replaced() {
-        let directory = std::env::temp_dir().join(format!("nczchunk-parquet-twice-{}", std::process::id()));
+        let directory = crate::object::testing::Temporary::new("parquet-twice");
         let arrays = Storage::new(Memory::new()).unwrap();
         let description = Description::new(&[4], ElementType::Int).with_format(ArrayFormat::ZarrV2).with_codecs(&[]);
         Array::create_in(&arrays, "v", &description).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
@@ -456,7 +456,6 @@ mod tests {
             write_references(&arrays, "", "/a", &to, "r.parq").unwrap();
             assert_eq!(rows_at(&to, "r.parq/v/refs.0.parq")[0].path.as_deref(), Some("/a/v/0"));
         }
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     fn rows_at(storage: &Storage, name: &str) -> Vec<Row> {

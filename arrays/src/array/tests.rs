@@ -271,7 +271,7 @@ fn a_codec_that_only_decodes_is_named() {
 #[cfg(not(miri))]
 #[test]
 fn a_file_of_another_length_is_refused_before_ranges_of_it_are_read() {
-    let path = std::env::temp_dir().join(format!("nczchunk-file-length-{}", std::process::id()));
+    let path = crate::object::testing::Temporary::new("file-length");
     let description = Description::new(&[8, 8192], ElementType::Int).with_chunk_shape(&[8, 8192]).with_codecs(&[]);
     let array = Array::create(&path, "", &description).unwrap();
     array.write(&Hyperslab::all(), &vec![7i32; 8 * 8192]).unwrap();
@@ -283,7 +283,6 @@ fn a_file_of_another_length_is_refused_before_ranges_of_it_are_read() {
         let kind = ErrorKind::StoredLength { found: len, expected: 8 * 8192 * 4 };
         assert_eq!(column().unwrap_err().kind(), kind);
     }
-    std::fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -527,7 +526,7 @@ fn what_is_cut_off_is_found_the_shorter_way() {
 #[cfg(all(unix, not(miri)))]
 #[test]
 fn links_that_are_cut_off_are_removed_as_links() {
-    let path = std::env::temp_dir().join(format!("nczchunk-cut-{}", std::process::id()));
+    let path = crate::object::testing::Temporary::new("cut");
     // A list is the shorter way, or the names are.
     for (num_rows, num_columns) in [(3, 20), (30, 2)] {
         let _ = std::fs::remove_dir_all(&path);
@@ -542,7 +541,6 @@ fn links_that_are_cut_off_are_removed_as_links() {
         assert!(last.symlink_metadata().is_err());
         assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), vec![7u8; (num_rows - 1) * num_columns]);
     }
-    std::fs::remove_dir_all(&path).unwrap();
 }
 
 /// A storage that tells of names which no object can have, as object stores do of keys with two slashes, or one at the
@@ -670,8 +668,7 @@ fn attributes_are_written_at_once() {
 #[cfg(not(miri))]
 #[test]
 fn a_member_that_cannot_be_read_does_not_end_a_listing() {
-    let path = std::env::temp_dir().join(format!("nczchunk-members-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
+    let path = crate::object::testing::Temporary::new("members");
     let description = Description::new(&[2], ElementType::Short);
     ["g/a", "g/z"].iter().for_each(|name| drop(Array::create(&path, name, &description).unwrap()));
     let listed = || -> Vec<(String, bool)> {
@@ -684,13 +681,12 @@ fn a_member_that_cannot_be_read_does_not_end_a_listing() {
     std::fs::remove_dir(path.join("g/m/zarr.json")).unwrap();
     std::fs::write(path.join("g/m/.zgroup"), r#"{"zarr_format": 9}"#).unwrap();
     assert_eq!(listed(), expected);
-    std::fs::remove_dir_all(&path).unwrap();
 }
 
 #[test]
 fn arrays_are_created_by_path() {
-    let directory = std::env::temp_dir().join(format!("nczchunk-create-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&directory);
+    let temporary = crate::object::testing::Temporary::new("create");
+    let directory = temporary.join("new");
     let description = Description::new(&[], ElementType::Double);
     let snappy = [("blosc", r#"{"cname": "snappy"}"#)];
     for wrong in [description.with_fill_value(&[0]), description.with_codecs(&snappy)] {
@@ -712,7 +708,6 @@ fn arrays_are_created_by_path() {
         array.write(&Hyperslab::all(), &values).unwrap();
         assert_eq!(array.read::<f64>(&Hyperslab::all()).unwrap(), values);
     }
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]
@@ -1012,7 +1007,7 @@ fn an_arrays_own_cache_keeps_chunks_from_their_second_use_on() {
 #[cfg(not(miri))]
 #[test]
 fn a_shard_that_is_replaced_has_an_index_of_its_own() {
-    let directory = std::env::temp_dir().join(format!("nczchunk-shard-{}", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("shard");
     let description = Description::new(&[8], ElementType::UByte)
         .with_chunk_shape(&[2])
         .with_shard_shape(&[8])
@@ -1029,7 +1024,6 @@ fn a_shard_that_is_replaced_has_an_index_of_its_own() {
         assert_eq!(reader.read::<u8>(&Hyperslab::new(&[2], &[2])).unwrap(), values[2..4]);
     }
     drop((writer, reader));
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 /// A storage that can be written to, and does not tell what it has.
@@ -1243,7 +1237,7 @@ fn what_is_cut_off_without_a_fill_value_is_zeros() {
 #[cfg(not(miri))]
 #[test]
 fn distant_parts_of_a_chunk_in_a_directory_are_read() {
-    let directory = std::env::temp_dir().join(format!("nczchunk-parts-{}", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("parts");
     let description = Description::new(&[8, 20_000], ElementType::Short)
         .with_chunk_shape(&[4, 20_000])
         .with_fill_value(const { &(-1i16).to_ne_bytes() })
@@ -1255,7 +1249,6 @@ fn distant_parts_of_a_chunk_in_a_directory_are_read() {
     let found = array.read::<i16>(&Hyperslab::new(&[0, 5], &[8, 3])).unwrap();
     let due = |row| (5..8).map(move |column| if row < 4 { value(row, column) } else { -1 });
     assert_eq!(found, (0..8).flat_map(due).collect::<Vec<_>>());
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 /// The elements of inner chunks may be in another order than those of the array.
