@@ -36,9 +36,6 @@ pub(crate) trait FileFormat: Sync {
     }
 
     /// Whether a file of so many bytes is of the format although it does not begin so.
-    ///
-    /// # Errors
-    /// Those of the storage.
     fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
         let _ = (objects, file, len);
         Ok(false)

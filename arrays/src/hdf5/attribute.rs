@@ -105,9 +105,6 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
 
 /// The attributes that are shown of an object, and what is left out: those whose values are structures, references or
 /// lists of any length, which netCDF's own types are not, and the names of an enumeration's values.
-///
-/// # Errors
-/// `OutOfMemory`, and those of the storage.
 pub(super) fn shown(file: &File, header: &Header) -> Result<Attributes> {
     match stored(file, header).and_then(|all| values_of(file, all)) {
         Ok((list, left_out)) => Ok(Attributes { left_out, ..Attributes::of(list)? }),

@@ -61,9 +61,6 @@ pub(crate) fn superblocks(len: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Whether a file of so many bytes is one of HDF5's behind a user's block.
-///
-/// # Errors
-/// Those of the storage.
 pub(crate) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) -> Result<bool> {
     for at in superblocks(len).skip(1) {
         let mut bytes = Vec::new();
@@ -162,9 +159,6 @@ impl File {
     }
 
     /// Where an address is in the file, if so many bytes are there.
-    ///
-    /// # Errors
-    /// `Truncated`.
     pub(super) fn position(&self, address: u64, len: u64) -> Result<u64> {
         let begin = address.checked_add(self.base).ok_or(ErrorKind::Truncated)?;
         match begin.checked_add(len) {

@@ -84,9 +84,6 @@ impl File {
     }
 
     /// All dimensions, used by a variable or not.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
     pub(super) fn all_dimensions(self) -> Result<Vec<GroupDimension>> {
         let mut all = Vec::new();
         for dimension in self.header.dimensions {

@@ -33,9 +33,6 @@ impl Part {
     }
 
     /// How long the joined dimension is that a group defines. What `find` has found is kept.
-    ///
-    /// # Errors
-    /// Those of `find`; `OutOfMemory`.
     pub(crate) fn len_in(&self, group: &str, find: &mut dyn FnMut() -> Result<Option<usize>>) -> Result<Option<usize>> {
         let kept = |lens: &[(String, Option<usize>)]| lens.iter().find(|(of, _)| of == group).map(|(_, len)| *len);
         if let Some(len) = self.lens.lock().and_then(|lens| kept(&lens)) {

@@ -45,9 +45,6 @@ pub(crate) fn read_text(objects: &(impl ObjectStore + ?Sized), name: &str, limit
 
 /// Adds a part of an object to some bytes: as many as there are from `begin` on, but no more than so many. The result
 /// is that of [`ObjectStore::read`].
-///
-/// # Errors
-/// A failed allocation, and those of the storage.
 pub(crate) fn read_more(
     objects: &(impl ObjectStore + ?Sized),
     name: &str,

@@ -28,9 +28,6 @@ pub(crate) struct Typed {
 
 /// The attributes of an array with such elements or of a group, without those that formats keep among them for
 /// themselves.
-///
-/// # Errors
-/// `OutOfMemory`.
 pub(crate) fn attributes(all: &Value, element: Option<ElementType>) -> Result<Attributes> {
     let root = [At::root(all)];
     let types = ByName::new(written_types(&root).map_or(&[], Value::members))?;
@@ -68,9 +65,6 @@ pub(crate) fn readable(read: Result<Option<Value>>, document: &str) -> Result<(O
 }
 
 /// The fill value that the attributes of an array with such elements tell; `None` if they do not.
-///
-/// # Errors
-/// `OutOfMemory`.
 pub(crate) fn told_fill_value(attributes: &Value, element: ElementType) -> Result<Option<Vec<u8>>> {
     let value = attributes.get(FILL_VALUE).filter(|_| has_numbers(element));
     value.map_or(Ok(None), |value| fill_value(value, element))
@@ -88,9 +82,6 @@ fn written_types<'v>(root: &'v [At<'v>]) -> Option<&'v Value> {
 
 /// An attribute of an array with such elements or of a group, of which these are all; `None` if there is none of that
 /// name.
-///
-/// # Errors
-/// `OutOfMemory`.
 #[cfg(test)]
 pub(super) fn attribute(attributes: &Value, element: Option<ElementType>, name: &str) -> Result<Option<Typed>> {
     let root = [At::root(attributes)];
@@ -128,9 +119,6 @@ fn typed((name, value): (&str, &Value), written: Option<&Value>, element: Option
 /// The fill value that the attribute `_FillValue` has, as an element; `None` if it is none.
 ///
 /// In Zarr v3 xarray writes floating-point numbers there as the base64 of a little-endian double.
-///
-/// # Errors
-/// `OutOfMemory`.
 fn fill_value(value: &Value, element: ElementType) -> Result<Option<Vec<u8>>> {
     let is_float = matches!(element, ElementType::Float | ElementType::Double);
     let decoded = if is_float { value.as_str().map_or(Ok(None), base64::decode)? } else { None };

@@ -62,9 +62,6 @@ pub(crate) fn write_array_v2(metadata: &Metadata) -> Result<String> {
 }
 
 /// The text of `.zattrs`: the attributes, with the dimensions' names if each has one and no attribute says them.
-///
-/// # Errors
-/// `OutOfMemory`.
 pub(crate) fn write_attributes_v2(metadata: &Metadata) -> Result<String> {
     let mut attributes = metadata.attributes.copied()?;
     let names = &metadata.dimension_names;
