@@ -46,7 +46,7 @@ impl References {
         };
         output::check_document(&self.output, &[&self.storage])?;
         let name = self.name.as_deref().unwrap_or_default();
-        let about = |error: Error| Failure::Failed(words(&error.in_object(self.storage.display())));
+        let about = |error: Error| error.in_object(self.storage.display());
         if self.output.as_os_str() == "-" {
             let text = nczchunk::references(&storage, name, &url).map_err(about)?;
             return output::write_text(&self.output, None, &format!("{text}\n"));

@@ -13,7 +13,7 @@ use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
 use super::list;
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json;
 use crate::object::{ByteRange, Storage, check_name};
 use crate::zarr::{self, Format, Metadata};
@@ -33,9 +33,7 @@ impl New {
     /// Checks whether an array can be created at a name of a storage, which may be empty. The result has the metadata
     /// as they will be read.
     pub(super) fn check(storage: &Storage, name: &str, description: &Description<'_>) -> Result<(Metadata, New)> {
-        if !storage.is_writable() || storage.file_name().is_some() {
-            return Err(ErrorKind::ReadOnly.into());
-        }
+        documents::check_writable(storage)?;
         let own = storage.codecs();
         let metadata = description.metadata(name, own)?;
         metadata.check_codecs(own).map_err(|error| error.in_object("the description"))?;
@@ -62,17 +60,14 @@ impl New {
         if description.is_for_netcdf() {
             check_group(storage, name, &metadata, &groups)?;
         }
-        let mut counts = Vec::new();
-        for d in 0..again.shape.len() {
-            alloc::push(&mut counts, again.num_chunks(d))?;
-        }
+        let counts = alloc::collected((0..again.shape.len()).map(|d| again.num_chunks(d)))?;
         let chunks = ChunkNames::Within(again.keys, counts);
         Ok((again, New { format, array, attributes, groups, overwrite: description.overwrite(), chunks }))
     }
 
     /// Writes it.
     pub(super) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
-        make_room(storage, name, self)?;
+        self.make_room(storage, name)?;
         match &self.attributes {
             Some(attributes) if storage.compares() => self.write_if_first(storage, name, attributes),
             _ => self.write_documents(storage, name, false),
@@ -102,7 +97,26 @@ impl New {
 
     /// Makes sure that nothing is where the array is to be.
     pub(super) fn make_room(&self, storage: &Storage, name: &str) -> Result<()> {
-        make_room(storage, name, self)
+        let exists = || Err(ErrorKind::NotOverwritten.in_object(documents::about(name)));
+        let is_node = contents::is_node(storage, name)?;
+        if is_node && !self.overwrite {
+            return exists();
+        }
+        let contents = match is_node {
+            true => Contents::of_node(storage, name)?,
+            false => Contents::of_nothing(storage, name, &self.chunks)?,
+        };
+        if contents.is_array() && !self.overwrite {
+            return exists();
+        }
+        if is_node && contents.is_empty() {
+            return Err(ErrorKind::Unsupported("overwriting needs a storage that can list its objects").into());
+        }
+        if !is_node && !contents.is_array() && self.attributes.is_some() && storage.compares() {
+            // These attributes may be those of another writer. Whoever has the array replaces them.
+            return Ok(());
+        }
+        contents.remove(storage)
     }
 
     /// The document that says what the array is.
@@ -191,10 +205,8 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
         return Ok(());
     }
     if zarr::has_netcdf_group(storage, group)? {
-        let kind = ErrorKind::Unsupported(
-            "netCDF-C keeps a list of this group's arrays, and the list cannot be extended here",
-        );
-        return Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
+        let reason = "netCDF-C keeps a list of this group's arrays, and the list cannot be extended here";
+        return Err(ErrorKind::Unsupported(reason).in_object(documents::about(group)));
     }
     list::list_each(storage, group, false, &mut |node| {
         let is_other = |d: usize, dimension: &str| {
@@ -205,36 +217,11 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
         match dimensions.find(|&d| node.dimension_name(d).is_some_and(|dimension| is_other(d, dimension))) {
             Some(d) => {
                 const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
-                Err(Error::from(ErrorKind::Argument(OTHER)).in_dimension(d).in_object(node.name()))
+                Err(ErrorKind::Argument(OTHER).in_dimension(d).in_object(node.name()))
             }
             None => Ok(()),
         }
     })
-}
-
-/// Makes sure that nothing is where the array is to be.
-fn make_room(storage: &Storage, name: &str, new: &New) -> Result<()> {
-    let about = if name.is_empty() { "the storage" } else { name };
-    let exists = || Err(Error::from(ErrorKind::NotOverwritten).in_object(about));
-    let is_node = contents::is_node(storage, name)?;
-    if is_node && !new.overwrite {
-        return exists();
-    }
-    let contents = match is_node {
-        true => Contents::of_node(storage, name)?,
-        false => Contents::of_nothing(storage, name, &new.chunks)?,
-    };
-    if contents.is_array() && !new.overwrite {
-        return exists();
-    }
-    if is_node && contents.is_empty() {
-        return Err(ErrorKind::Unsupported("overwriting needs a storage that can list its objects").into());
-    }
-    if !is_node && !contents.is_array() && new.attributes.is_some() && storage.compares() {
-        // These attributes may be those of another writer. Whoever has the array replaces them.
-        return Ok(());
-    }
-    contents.remove(storage)
 }
 
 #[cfg(test)]

@@ -205,7 +205,7 @@ impl<'a> Description<'a> {
             return Err(ErrorKind::Unsupported("writing variable-length strings to shards").into());
         }
         if !is_text && !(1..=LARGEST_ELEMENT).contains(&self.element.size()) {
-            return Err(Error::from(ErrorKind::ElementType).in_object(self.element));
+            return Err(ErrorKind::ElementType.in_object(self.element));
         }
         let format = self.format.version();
         let (style, separator) = match format {
@@ -267,7 +267,7 @@ impl<'a> Description<'a> {
         };
         self.check_len(chunk_shape.len())?;
         match chunk_shape.iter().position(|&len| len == 0) {
-            Some(d) => Err(Error::from(ErrorKind::Argument("the chunk length is 0")).in_dimension(d)),
+            Some(d) => Err(ErrorKind::Argument("the chunk length is 0").in_dimension(d)),
             None => Ok(alloc::copied(chunk_shape)?),
         }
     }
@@ -309,7 +309,7 @@ impl<'a> Description<'a> {
         self.check_len(shard_shape.len())?;
         let is_wrong = |(shard, chunk): (&usize, &usize)| *shard == 0 || shard % chunk != 0;
         match shard_shape.iter().zip(chunk_shape).position(is_wrong) {
-            Some(d) => Err(Error::from(ErrorKind::Argument("a shard is not a whole number of chunks")).in_dimension(d)),
+            Some(d) => Err(ErrorKind::Argument("a shard is not a whole number of chunks").in_dimension(d)),
             None => Ok(alloc::copied(shard_shape)?),
         }
     }
@@ -436,7 +436,7 @@ pub(super) fn all_attributes(
 /// Makes the metadata what netCDF-C needs, or refuses what it does not read as it is.
 fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
     const REFUSED: &str = "netCDF-C would refuse this array or read it wrong";
-    let unsupported = |what: &str| Err(Error::from(ErrorKind::Unsupported(REFUSED)).in_object(what));
+    let unsupported = |what: &str| Err(ErrorKind::Unsupported(REFUSED).in_object(what));
     let element = metadata.element;
     if name.is_empty() {
         return Err(ErrorKind::Argument("an array for netCDF-C is in a group, so it needs a name").into());
@@ -467,7 +467,7 @@ fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
         return Ok(alloc::push(&mut metadata.dimension_names, Some(alloc::text(SCALAR_DIMENSION)?))?);
     }
     match metadata.dimension_names.iter().position(Option::is_none) {
-        Some(d) => Err(Error::from(ErrorKind::Argument("netCDF's dimensions have names")).in_dimension(d)),
+        Some(d) => Err(ErrorKind::Argument("netCDF's dimensions have names").in_dimension(d)),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Listing a group: its arrays and groups, with their metadata.
 
-use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below, groups_above};
+use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, about, below, groups_above};
 use super::{file, joined};
 use crate::alloc;
 use crate::dataset::Node;
@@ -58,7 +58,7 @@ pub fn one_node(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Resu
 }
 
 fn alone(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    match node(storage, name).map_err(|error| if name.is_empty() { error } else { error.in_object(name) })? {
+    match node(storage, name).map_err(|error| error.in_object(name))? {
         Some((node, _)) => one(node),
         None => Err(no_node(storage, name)),
     }
@@ -77,7 +77,7 @@ pub(super) fn clean_name(name: &str) -> Result<&str> {
 pub(super) fn no_node(storage: &Storage, name: &str) -> Error {
     match name {
         "" => zarr::why_nothing(storage),
-        _ => Error::from(ErrorKind::NotFound("group")).in_object(name),
+        _ => ErrorKind::NotFound("group").in_object(name),
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn walk(
             }
             found => found,
         };
-        match found.map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
+        match found.map_err(|error| error.in_object(&name))? {
             (Some((node, told)), location) => {
                 let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
@@ -265,9 +265,8 @@ fn consolidated(
 
 /// That neither a list nor consolidated metadata tell what is in a group.
 fn untold(group: &str) -> Error {
-    let kind =
-        ErrorKind::Unsupported("the group has no consolidated metadata, and the storage cannot list its objects");
-    Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group })
+    let reason = "the group has no consolidated metadata, and the storage cannot list its objects";
+    ErrorKind::Unsupported(reason).in_object(about(group))
 }
 
 /// A group of which consolidated metadata tell.

@@ -45,8 +45,8 @@ pub(super) fn open(storage: &Storage, document: &Value, place: OwnedOrigin) -> R
         };
         // Of these no chunk would be found.
         if name == V2_ARRAY || name.rsplit('/').next() == Some(V3) {
-            let kind = ErrorKind::Unsupported("references in Parquet files to an array without a name, or of Zarr v3");
-            return Err(Error::from(kind).in_object(name));
+            let reason = "references in Parquet files to an array without a name, or of Zarr v3";
+            return Err(ErrorKind::Unsupported(reason).in_object(name));
         }
         if let Some(array) = name.strip_suffix(V2_ARRAY).and_then(|name| name.strip_suffix('/')) {
             alloc::push(&mut arrays, Chunks::of(array, &text).map_err(|error| error.in_object(name))?)?;

@@ -168,7 +168,7 @@ impl Reading<'_> {
         }
         objects.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         if let Some(twice) = objects.windows(2).find(|two| has_scalars && two[0].0 == two[1].0) {
-            return Err(Error::from(ErrorKind::Metadata("there are two references to this")).in_object(&twice[0].0));
+            return Err(ErrorKind::Metadata("there are two references to this").in_object(&twice[0].0));
         }
         Ok(objects)
     }

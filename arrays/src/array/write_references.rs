@@ -69,7 +69,7 @@ pub fn write_references(storage: &Storage, name: &str, url: &str, to: &Storage, 
     let is_json = !may_be_parquet(Path::new(object));
     let is_there = is_json && to.read(object, ByteRange::At(0), &mut begin)?.is_some();
     if is_there && begin.filled().trim_ascii_start().first() != Some(&b'{') {
-        return Err(Error::from(ErrorKind::Exists).in_object(object));
+        return Err(ErrorKind::Exists.in_object(object));
     }
     let text = references(storage, name, url)?;
     if is_json {
@@ -141,7 +141,7 @@ impl Writing<'_> {
         for codec in store.numcodecs() {
             let (name, numcodecs) = codec;
             let Some((id, number)) = numcodecs else {
-                return Err(Error::from(ErrorKind::Codec("numcodecs has no such codec")).in_object(name));
+                return Err(ErrorKind::Codec("numcodecs has no such codec").in_object(name));
             };
             let number = number.map_or(Ok(String::new()), |number| {
                 Ok::<_, Error>(alloc::text(&Name::of(format_args!("{number}"))?)?)
@@ -283,14 +283,13 @@ fn chunks(array: &Array) -> Result<Chunks> {
         let object = alloc::text(chunk.object)?;
         Ok(alloc::push(&mut chunks.stored, Chunk { indices, object, offset, len })?)
     })?;
+    let unsupported = |what, chunk: &Chunk| Error::from(ErrorKind::Unsupported(what)).in_chunk(&chunk.indices);
     for chunk in &chunks.stored {
         if !array.store().numcodecs_of(&chunk.indices).eq(array.store().numcodecs()) {
-            let kind = ErrorKind::Unsupported("references to chunks with different codecs");
-            return Err(Error::from(kind).in_chunk(&chunk.indices));
+            return Err(unsupported("references to chunks with different codecs", chunk));
         }
         if array.store().skipped_codecs(&chunk.indices)? != 0 {
-            let kind = ErrorKind::Unsupported("references to chunks that some filters were left out of");
-            return Err(Error::from(kind).in_chunk(&chunk.indices));
+            return Err(unsupported("references to chunks that some filters were left out of", chunk));
         }
     }
     if let Some(pitch) = variable.chunk_pitch() {

@@ -6,7 +6,7 @@
 
 use super::data_type::{DataType, data_type};
 use crate::alloc;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::limits::Limit;
 
@@ -90,7 +90,7 @@ impl Metadata {
         let mut sorted = alloc::copied(&names)?;
         sorted.sort_unstable();
         if sorted.windows(2).any(|pair| matches!(pair, [one, other] if one == other)) {
-            return Err(Error::from(ErrorKind::Metadata("two variables have one name")).in_object("$.variables"));
+            return Err(ErrorKind::Metadata("two variables have one name").in_object("$.variables"));
         }
         Ok(names)
     }

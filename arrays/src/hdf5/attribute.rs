@@ -122,7 +122,7 @@ fn values_of(file: &File, all: Vec<Stored>) -> Result<(Vec<Attribute>, Vec<Error
             Ok(of) => {
                 let (element, values) = values(file, &stored, of)?;
                 if let Some(what) = stored.datatype.left_out {
-                    let error = Error::from(ErrorKind::Unsupported(what)).in_object(alloc::text(&stored.name)?);
+                    let error = ErrorKind::Unsupported(what).in_object(alloc::text(&stored.name)?);
                     alloc::push(&mut left_out, error)?;
                 }
                 alloc::push(&mut list, Attribute { name: stored.name, element, values })?;

@@ -7,7 +7,7 @@ use super::header::{Header, kind};
 use crate::alloc;
 use crate::dataset::lossy_text;
 use crate::dims;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 
 /// The lengths of dimensions.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Dataspace {
         }
         for d in 0..rank {
             let len = usize::try_from(cursor.length()?).ok().filter(|len| isize::try_from(*len).is_ok());
-            let len = len.ok_or_else(|| Error::from(ErrorKind::DimensionLength(usize::MAX)).in_dimension(d))?;
+            let len = len.ok_or_else(|| ErrorKind::DimensionLength(usize::MAX).in_dimension(d))?;
             alloc::push(&mut space.shape, len)?;
         }
         for &len in &space.shape {

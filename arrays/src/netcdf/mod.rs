@@ -21,7 +21,7 @@ mod types;
 
 use crate::alloc;
 use crate::dataset::{Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, Opened, only_group};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::object::Storage;
 use crate::store::ChunkStore;
@@ -62,7 +62,7 @@ impl FileFormat for Classic {
     ) -> Result<()> {
         let mut read = File::read(storage, file)?;
         if !name.is_empty() {
-            let i = read.find(name).ok_or_else(|| Error::from(ErrorKind::NotFound("variable")).in_object(name))?;
+            let i = read.find(name).ok_or_else(|| ErrorKind::NotFound("variable").in_object(name))?;
             return one(node(&mut read, i)?);
         }
         one(Node::of_group("", Attributes::of(std::mem::take(&mut read.header.attributes))?)?)?;

@@ -272,7 +272,7 @@ impl Storage {
     {
         if codec::is_of_arrays(name) {
             let reason = "this codec lays out the chunks of an array and cannot be replaced";
-            return Err(Error::from(ErrorKind::Argument(reason)).in_object(name));
+            return Err(ErrorKind::Argument(reason).in_object(name));
         }
         self.codecs.add(name, begin)
     }

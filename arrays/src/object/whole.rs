@@ -4,7 +4,7 @@
 use super::byte_range::ByteRange;
 use super::traits::ObjectStore;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limit;
 
 /// How much room an object is first read with. Longer ones are read again.
@@ -25,7 +25,7 @@ pub fn read_whole(objects: &(impl ObjectStore + ?Sized), name: &str, most: usize
         if len <= room {
             return Ok(Some(bytes));
         } else if len > most {
-            return Err(Error::from(ErrorKind::Capacity { needed: len, capacity: most }).in_object(name));
+            return Err(ErrorKind::Capacity { needed: len, capacity: most }.in_object(name));
         }
         room = len;
     }

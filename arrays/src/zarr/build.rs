@@ -11,7 +11,7 @@ use crate::copier::TextElement;
 use crate::copy;
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::fetch::{Locate, ObjectChunks};
 use crate::object::Storage;
 use crate::shared::Shared;
@@ -100,8 +100,7 @@ fn texts(
     let (chunk_shape, mut bytes, unwritable) = match &metadata.shards {
         None => (cells, codecs.add_to(store(storage, names)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
-            let kind = ErrorKind::Unsupported("codecs after sharding_indexed");
-            return Err(Error::from(kind).in_object(metadata.element));
+            return Err(ErrorKind::Unsupported("codecs after sharding_indexed").in_object(metadata.element));
         }
         Some(shards) => {
             let layout = Shared::new(shard_layout(shards, cells)?.1)?;

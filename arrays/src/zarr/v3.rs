@@ -161,7 +161,7 @@ fn chunk_grid(grid: &At<'_>, shape: &[usize]) -> Result<(Vec<usize>, Vec<Vec<Chu
             Ok((chunk_lengths(&configuration.require("chunk_shape")?, shape.len())?, Vec::new()))
         }
         ("rectilinear", configuration) => rectilinear(&configured(grid, configuration)?, shape),
-        (name, _) => Err(grid.error(Error::from(ErrorKind::Unsupported("the chunk grid")).in_object(name))),
+        (name, _) => Err(grid.error(ErrorKind::Unsupported("the chunk grid").in_object(name))),
     }
 }
 
@@ -226,7 +226,7 @@ fn keys(encoding: &At<'_>) -> Result<Keys> {
         "default" => (KeyEncoding::V3, Separator::Slash),
         "v2" => (KeyEncoding::V2, Separator::Dot),
         _ => {
-            return Err(encoding.error(Error::from(ErrorKind::Unsupported("the chunk key encoding")).in_object(name)));
+            return Err(encoding.error(ErrorKind::Unsupported("the chunk key encoding").in_object(name)));
         }
     };
     let separator = configuration.map_or(Ok(default), |at| separator(&at, default, "separator"))?;
@@ -280,7 +280,7 @@ const BEHIND: &str = "this codec must come before the array-to-bytes codec";
 
 /// The error of a codec that cannot stand where it does.
 fn misplaced(at: &At<'_>, name: &str, rule: &'static str) -> Error {
-    at.error(Error::from(ErrorKind::Metadata(rule)).in_object(name))
+    at.error(ErrorKind::Metadata(rule).in_object(name))
 }
 
 /// Reads a list of codecs: those that make elements of elements, such as transpositions, then one that makes bytes,
@@ -494,7 +494,7 @@ fn bytes(codec: &At<'_>, configuration: Option<At<'_>>, element: ElementType, da
     }
     let endian = configuration.as_ref().map_or(Ok(None), endian)?;
     if data_type.has_hidden_words && endian == Some(Endian::Big) {
-        return Err(codec.error(Error::from(ErrorKind::ElementType).in_object("big-endian structures")));
+        return Err(codec.error(ErrorKind::ElementType.in_object("big-endian structures")));
     }
     match endian {
         _ if element.word_size() <= 1 => Ok(Endian::Native),
@@ -564,8 +564,8 @@ fn index(list: &At<'_>) -> Result<(Endian, bool)> {
             }
             ("crc32c" | "numcodecs.crc32c", _) if !has_checksum => has_checksum = true,
             (name, _) => {
-                let kind = ErrorKind::Codec("the index must have the codecs bytes and crc32c at most once each");
-                return Err(codec.error(Error::from(kind).in_object(name)));
+                let reason = "the index must have the codecs bytes and crc32c at most once each";
+                return Err(codec.error(ErrorKind::Codec(reason).in_object(name)));
             }
         }
     }

@@ -6,7 +6,7 @@
 use super::nczarr;
 use crate::alloc;
 use crate::dataset::float_as_json;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::{At, ByName, Value};
 
 const NO_SUCH_NAME: &str = "this name is reserved by the format";
@@ -161,7 +161,7 @@ pub(crate) fn set_attributes_json(attributes: &mut Value, given: &Value) -> Resu
     At::root(given).check_object()?;
     for (name, _) in given.members() {
         if name.is_empty() || !name.is_unicode() || nczarr::is_internal_attribute(name) {
-            return Err(Error::from(ErrorKind::Argument(NO_SUCH_NAME)).in_object(&**name));
+            return Err(ErrorKind::Argument(NO_SUCH_NAME).in_object(&**name));
         }
     }
     let by_name = ByName::new(given.members())?;
