@@ -57,8 +57,7 @@ pub fn room<T>(len: usize) -> Result<Vec<T>> {
 
 /// A copy of a list, unless the allocation fails.
 pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len()).map_err(|_| Failed)?;
+    let mut copy = room(values.len())?;
     copy.extend_from_slice(values);
     Ok(copy)
 }
@@ -69,6 +68,22 @@ pub fn collected<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>> {
     for value in values {
         push(&mut list, value)?;
     }
+    Ok(list)
+}
+
+/// A list of what comes, unless one of it is an error or the allocation fails.
+pub fn try_collected<T>(values: impl IntoIterator<Item = crate::error::Result<T>>) -> crate::error::Result<Vec<T>> {
+    let mut list = Vec::new();
+    for value in values {
+        push(&mut list, value?)?;
+    }
+    Ok(list)
+}
+
+/// A list of so many like this, unless the allocation fails.
+pub fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut list = room(len)?;
+    list.resize(len, value);
     Ok(list)
 }
 

@@ -156,13 +156,8 @@ fn fill_value(file: &File, header: &Header) -> Result<Option<Vec<u8>>> {
                 let is_defined = cursor.u8()? != 0;
                 if is_defined || version == 1 && cursor.left() >= 4 { value(cursor) } else { Ok(None) }
             }
-            3 => {
-                if cursor.u8()? & IS_DEFINED != 0 {
-                    value(cursor)
-                } else {
-                    Ok(None)
-                }
-            }
+            3 if cursor.u8()? & IS_DEFINED != 0 => value(cursor),
+            3 => Ok(None),
             _ => Err(ErrorKind::Unsupported("an HDF5 file with a fill value of a version above 3").into()),
         };
     }
@@ -196,10 +191,7 @@ pub(super) fn filters(cursor: &mut Cursor<'_>) -> Result<Vec<Filter>> {
         let num_parameters = usize::from(cursor.u16()?);
         let name = cursor.take(if version == 1 { name_len.next_multiple_of(8) } else { name_len })?;
         let name = lossy_text(name.split(|byte| *byte == 0).next().unwrap_or_default())?;
-        let mut parameters = Vec::new();
-        for _ in 0..num_parameters {
-            alloc::push(&mut parameters, cursor.u32()?)?;
-        }
+        let parameters = alloc::try_collected((0..num_parameters).map(|_| cursor.u32()))?;
         if version == 1 && num_parameters % 2 == 1 && cursor.left() >= 4 {
             cursor.skip(4)?;
         }

@@ -1,6 +1,6 @@
 //! Object headers: the messages that say what a group, an array or a type is.
 
-use super::bytes::{Cursor, malformed};
+use super::bytes::{Cursor, malformed, verify};
 use super::file::File;
 use super::heap::FractalHeap;
 use crate::alloc;
@@ -100,10 +100,8 @@ impl Header {
         let bytes = file.read(part.address, part.len)?;
         let position = file.position(part.address, part.len)?;
         let end = bytes.len().checked_sub(part.behind).ok_or(ErrorKind::Truncated)?;
-        let mut cursor = Cursor::new(&bytes, file.sizes);
         if !is_old {
-            cursor.skip(end)?;
-            cursor.checksum()?;
+            verify(&bytes, file.sizes)?;
         }
         let mut cursor = Cursor::new(bytes.get(..end).unwrap_or_default(), file.sizes);
         if part.before == 4 {
@@ -222,9 +220,7 @@ fn shared_messages(file: &File) -> Result<Vec<SharedMessages>> {
     let (table, count) = (cursor.address()?.ok_or_else(no_table)?, usize::from(cursor.u8()?));
     let len = 4 + count * (14 + 2 * file.sizes.address);
     let bytes = file.read(table, len as u64 + 4)?;
-    let mut all = Cursor::new(&bytes, file.sizes);
-    all.skip(len)?;
-    all.checksum()?;
+    verify(&bytes, file.sizes)?;
     let mut cursor = Cursor::new(&bytes, file.sizes);
     cursor.mark(b"SMTB")?;
     let mut all = Vec::new();

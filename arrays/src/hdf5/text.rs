@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::limits::Limit;
 use crate::lock::Lock;
-use crate::object::{ByteRange, Storage, read_more};
+use crate::object::{ByteRange, Storage, filled};
 use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::store::{ChunkLocation, ChunkReader, ChunkStore, Fetched, Filled, Request};
@@ -58,9 +58,7 @@ impl HeapTexts {
     fn stored(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>> {
         self.limit.check(self.chunk_bytes)?;
         let request = Request::new(request.chunk(), Access::Read, self.chunk_bytes);
-        let mut memory: Vec<MaybeUninit<u8>> = Vec::new();
-        memory.try_reserve_exact(self.chunk_bytes).map_err(|_| ErrorKind::OutOfMemory)?;
-        memory.resize(self.chunk_bytes, MaybeUninit::uninit());
+        let mut memory = alloc::filled(self.chunk_bytes, MaybeUninit::uninit())?;
         let mut buffer = Buffer::new(&mut memory);
         let mut workspace = self.chunks.workspace()?;
         Ok(match self.chunks.fetch(&request, 0..self.chunk_bytes, &mut buffer, &mut workspace.encoded)? {
@@ -93,11 +91,8 @@ impl HeapTexts {
         }
         let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
         self.limit.check(len)?;
-        let mut bytes = Vec::new();
-        match read_more(&*self.storage, &self.file, ByteRange::At(begin), len, &mut bytes)? {
-            Some(now) if now == self.file_len && bytes.len() == len => Ok(bytes),
-            _ => Err(ErrorKind::Changed.into()),
-        }
+        let (bytes, now) = filled(len, |buffer| self.storage.read(&self.file, ByteRange::At(begin), buffer))?;
+        if now == Some(self.file_len) && bytes.len() == len { Ok(bytes) } else { Err(ErrorKind::Changed.into()) }
     }
 
     /// The chunk of texts that stored bytes stand for.

@@ -104,7 +104,7 @@ pub(crate) use url::Url;
 #[cfg(feature = "network")]
 pub(crate) use url::{Content, Service};
 pub use whole::read_whole;
-pub(crate) use whole::{read_more, read_text};
+pub(crate) use whole::{filled, read_more, read_text};
 #[cfg(feature = "zip")]
 pub use zip::{Zip, ZipWriter};
 
