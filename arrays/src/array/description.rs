@@ -291,9 +291,7 @@ impl<'a> Description<'a> {
                 let dimension = Dimension::with_chunks(self.shape[d], runs.iter().copied());
                 let dimension = dimension.map_err(|error| error.in_dimension(d))?;
                 chunk_shape[d] = dimension.chunklen();
-                for run in dimension.chunks().into_iter().flatten() {
-                    alloc::push(&mut list, run)?;
-                }
+                list = alloc::collected(dimension.chunks().into_iter().flatten())?;
             }
             alloc::push(&mut lists, list)?;
         }
@@ -325,17 +323,13 @@ impl<'a> Description<'a> {
         if self.element == ElementType::String {
             return self.fill_text();
         }
-        let size = self.element.size();
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).map_err(|_| alloc::Failed)?;
         match self.fill_value {
-            Some(fill_value) if fill_value.len() != size => {
-                return Err(ErrorKind::Argument("the fill value must be exactly one element").into());
+            Some(fill_value) if fill_value.len() != self.element.size() => {
+                Err(ErrorKind::Argument("the fill value must be exactly one element").into())
             }
-            Some(fill_value) => bytes.extend_from_slice(fill_value),
-            None => bytes.resize(size, 0),
+            Some(fill_value) => Ok(alloc::copied(fill_value)?),
+            None => Ok(alloc::filled(self.element.size(), 0)?),
         }
-        Ok(bytes)
     }
 
     /// The fill value of variable-length strings, with a NUL behind it.
@@ -344,11 +338,7 @@ impl<'a> Description<'a> {
         if std::str::from_utf8(text).is_err() || text.contains(&0) {
             return Err(ErrorKind::Argument("the fill value must be UTF-8 without NUL").into());
         }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(text.len().saturating_add(1)).map_err(|_| alloc::Failed)?;
-        bytes.extend_from_slice(text);
-        bytes.push(0);
-        Ok(bytes)
+        Ok(alloc::collected(text.iter().copied().chain([0]))?)
     }
 
     /// The codecs, and the byte order of the elements that the first of them is given.
@@ -392,18 +382,12 @@ impl<'a> Description<'a> {
     }
 
     fn names(&self) -> Result<Vec<Option<String>>> {
-        let mut names = Vec::new();
         if self.dimension_names.is_empty() {
-            for _ in self.shape {
-                alloc::push(&mut names, None)?;
-            }
-            return Ok(names);
+            return Ok(alloc::filled(self.shape.len(), None)?);
         }
         self.check_len(self.dimension_names.len())?;
-        for name in self.dimension_names {
-            alloc::push(&mut names, if name.is_empty() { None } else { Some(alloc::text(name)?) })?;
-        }
-        Ok(names)
+        let name = |name: &&str| Ok(if name.is_empty() { None } else { Some(alloc::text(name)?) });
+        alloc::try_collected(self.dimension_names.iter().map(name))
     }
 }
 

@@ -58,10 +58,8 @@ pub fn concat<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<Storage> {
 
 fn concat_within<P: AsRef<Path>>(paths: &[P], dimension: &str, nesting: &mut Nesting) -> Result<Storage> {
     nesting.enter(paths.len())?;
-    let (mut known, mut parts) = (Known::default(), Vec::new());
-    for path in paths {
-        alloc::push(&mut parts, part(path.as_ref(), &mut known, nesting)?)?;
-    }
+    let mut known = Known::default();
+    let parts = alloc::try_collected(paths.iter().map(|path| part(path.as_ref(), &mut known, nesting)))?;
     nesting.depth -= 1;
     Storage::joined_of(parts, dimension)
 }
@@ -104,15 +102,11 @@ impl Nesting {
 /// # Errors
 /// `Argument` for a path that is not UTF-8; `OutOfMemory`.
 pub fn concat_document<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<String> {
-    let mut texts = Vec::new();
-    for path in paths {
-        let text = path.as_ref().to_str().ok_or(ErrorKind::Argument("a path that is not UTF-8"));
-        alloc::push(
-            &mut texts,
-            Value::text(text.map_err(|kind| Error::from(kind).in_object(path.as_ref().display()))?)?,
-        )?;
-    }
-    let all = Value::object([("dimension", Value::text(dimension)?), ("paths", Value::List(texts))])?;
+    let texts = Value::list(paths.iter().map(|path| {
+        let not_utf8 = || ErrorKind::Argument("a path that is not UTF-8").in_object(path.as_ref().display());
+        Value::text(path.as_ref().to_str().ok_or_else(not_utf8)?)
+    }))?;
+    let all = Value::object([("dimension", Value::text(dimension)?), ("paths", texts)])?;
     json::compact(&Value::object([(MEMBER, all)])?)
 }
 
@@ -121,11 +115,11 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>, nesting: &mut Ne
     let root = At::root(document);
     let Some(all) = root.given(MEMBER) else { return Ok(None) };
     all.check_object()?;
-    let (dimension, mut paths) = (all.require("dimension")?.text()?, Vec::new());
-    for path in all.require("paths")?.items()? {
+    let dimension = all.require("dimension")?.text()?;
+    let paths = alloc::try_collected(all.require("paths")?.items()?.map(|path| {
         let text = path.text()?;
-        alloc::push(&mut paths, origin.path(text).map_err(|error| error.in_object(text))?)?;
-    }
+        origin.path(text).map_err(|error| error.in_object(text))
+    }))?;
     let before = std::mem::replace(&mut nesting.is_of_document, true);
     let joined = concat_within(&paths, dimension, nesting);
     nesting.is_of_document = before;
@@ -233,8 +227,8 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         match Array::open_in(&part.storage.like(storage), name, Access::Read) {
             // Objects are called by the storages that are joined.
             Ok(array) if array.opened.is_elsewhere => {
-                let kind = ErrorKind::Unsupported("joining arrays to which links of HDF5 files lead in other files");
-                Err(Error::from(kind).in_object(name).in_object(&part.path))
+                let reason = "joining arrays to which links of HDF5 files lead in other files";
+                Err(ErrorKind::Unsupported(reason).in_object(name).in_object(&part.path))
             }
             opened => opened.map_err(|error| error.in_object(&part.path)),
         }
@@ -249,15 +243,15 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         let len = array.variable().dimensions().get(d).map_or(0, Dimension::len);
         let whole = len_in(part, storage, &joined.dimension, name)?.unwrap_or_default();
         let kind = ErrorKind::Unsupported("joining an array that is shorter than its unlimited dimension");
-        if len < whole { Err(Error::from(kind).in_object(name).in_object(&part.path)) } else { Ok(()) }
+        if len < whole { Err(kind.in_object(name).in_object(&part.path)) } else { Ok(()) }
     };
     let first = array(0)?;
     let rank = first.variable().rank();
     let mut dimensions = (0..rank).filter(|&d| first.dimension_name(d) == Some(&joined.dimension));
     let dimension = dimensions.next();
     if let Some(d) = dimensions.next() {
-        let kind = ErrorKind::Unsupported("joining arrays along a dimension that they have twice");
-        return Err(Error::from(kind).in_dimension(d).in_object(name));
+        let reason = "joining arrays along a dimension that they have twice";
+        return Err(ErrorKind::Unsupported(reason).in_dimension(d).in_object(name));
     }
     if let Some(d) = dimension {
         check_len(0, &first, d)?;
@@ -291,7 +285,7 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         let path = &joined.parts.get(number).ok_or(ErrorKind::Internal)?.path;
         let is_like = |is: bool, why: &'static str| match is {
             true => Ok(()),
-            false => Err(Error::from(ErrorKind::Unsupported(why)).in_object(name).in_object(path)),
+            false => Err(ErrorKind::Unsupported(why).in_object(name).in_object(path)),
         };
         is_like(other.element == element, "joining arrays of different types")?;
         is_like(
@@ -319,8 +313,8 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         for meaning in MEANING {
             let is_same = same_attribute(meaning, &attributes.list, &other.attributes.list);
             if !is_same {
-                let kind = ErrorKind::Unsupported("joining arrays with different attributes that say what values mean");
-                return Err(Error::from(kind).in_object(meaning).in_object(name).in_object(path));
+                let reason = "joining arrays with different attributes that say what values mean";
+                return Err(ErrorKind::Unsupported(reason).in_object(meaning).in_object(name).in_object(path));
             }
         }
         is_like(has_codecs == other.store.has_codecs(Access::Read), "joining arrays of which only some have codecs")?;

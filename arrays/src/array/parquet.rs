@@ -90,10 +90,7 @@ impl Chunks {
         if shape.len() != chunks.len() || chunks.contains(&0) {
             return Err(root.malformed("chunks has a length for each dimension"));
         }
-        let mut counts = Vec::new();
-        for (len, chunk) in shape.iter().zip(&chunks) {
-            alloc::push(&mut counts, len.div_ceil(*chunk))?;
-        }
+        let counts = alloc::collected(shape.iter().zip(&chunks).map(|(len, chunk)| len.div_ceil(*chunk)))?;
         if counts.len() > 1 && document.get("dimension_separator").and_then(Value::as_str) == Some("/") {
             return Err(ErrorKind::Unsupported("references in Parquet files to chunks with keys like 0/1").into());
         }

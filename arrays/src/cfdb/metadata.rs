@@ -82,10 +82,7 @@ impl Metadata {
 
     /// The names of all variables in their order, each once.
     pub(super) fn names(&self) -> Result<Vec<&str>> {
-        let mut names = Vec::new();
-        for (name, _) in self.variables().members() {
-            alloc::push(&mut names, &**name)?;
-        }
+        let names = alloc::collected(self.variables().members().iter().map(|(name, _)| &**name))?;
         // Of several variables of one name the last counts.
         let mut sorted = alloc::copied(&names)?;
         sorted.sort_unstable();

@@ -118,9 +118,6 @@ pub(super) fn list(storage: &Storage, file: &str, name: &str, one: &mut dyn FnMu
 
 /// Coordinates grow, but nothing says which do.
 fn dimensions(variable: &VariableMetadata) -> Result<Dimensions> {
-    let mut names = Vec::new();
-    for name in &variable.coordinates {
-        alloc::push(&mut names, Some(alloc::text(name)?))?;
-    }
+    let names = alloc::try_collected(variable.coordinates.iter().map(|name| Ok(Some(alloc::text(name)?))))?;
     Ok(Dimensions { names, unlimited: Vec::new() })
 }

@@ -164,11 +164,8 @@ fn values(file: &File, stored: &Stored, (element, endian): (ElementType, Endian)
                 let values = if is_whole { bytes } else { without_end(bytes, datatype.padding) };
                 return Ok((ElementType::Char, Values::Bytes(alloc::copied(values)?)));
             }
-            let mut list = Vec::new();
-            for bytes in bytes.chunks_exact(datatype.size) {
-                alloc::push(&mut list, text(bytes)?)?;
-            }
-            (ElementType::String, Values::Texts(list))
+            let texts = alloc::try_collected(bytes.chunks_exact(datatype.size).map(text))?;
+            (ElementType::String, Values::Texts(texts))
         }
         ElementType::Half | ElementType::BFloat16 => {
             let format = if element == ElementType::Half { FloatFormat::HALF } else { FloatFormat::BFLOAT16 };

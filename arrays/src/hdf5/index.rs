@@ -113,10 +113,8 @@ const MOST_BITS: u8 = 32;
 
 impl Index {
     pub(super) fn read(file: &File, layout: &ChunkedLayout, space: &Dataspace, element_size: usize) -> Result<Index> {
-        let mut counts = Vec::new();
-        for (&len, most) in layout.shape.iter().zip(&space.most) {
-            alloc::push(&mut counts, most.unwrap_or(0).div_ceil(len as u64))?;
-        }
+        let lens = layout.shape.iter().zip(&space.most);
+        let counts = alloc::collected(lens.map(|(&len, most)| most.unwrap_or(0).div_ceil(len as u64)))?;
         let bytes = layout.shape.iter().try_fold(element_size as u64, |bytes, len| bytes.checked_mul(*len as u64));
         let mut index = Index {
             sizes: file.sizes,

@@ -419,10 +419,7 @@ fn is_dimension_alone(file: &File, header: &Header) -> Result<bool> {
 
 /// The dimensions and the attributes of an array.
 fn told(file: &File, header: &Header, dataset: &Dataset, within: Within<'_>) -> Result<(Dimensions, Attributes)> {
-    let mut unlimited = Vec::new();
-    for most in &dataset.space.most {
-        alloc::push(&mut unlimited, most.is_none())?;
-    }
+    let unlimited = alloc::collected(dataset.space.most.iter().map(Option::is_none))?;
     let names = attribute::stored(file, header).and_then(|all| names(file, &all, dataset, within));
     let names = of_the_file(names)?.unwrap_or_default();
     let mut attributes = attribute::shown(file, header)?;
@@ -457,23 +454,15 @@ fn scales_of(file: &File, all: &[Stored], rank: usize) -> Result<Vec<Option<Scal
 /// The names of an array's dimensions: those of the arrays that are their scales, or the array's own if it is one.
 fn names<'w>(file: &File, all: &[Stored], dataset: &Dataset, (groups, own): Within<'w>) -> Result<Vec<Option<String>>> {
     let rank = dataset.space.shape.len();
-    let (mut names, mut above) = (Vec::new(), Vec::new());
     if rank == 1 && is_scale(all) {
-        alloc::push(&mut names, Some(alloc::text(own)?))?;
-        return Ok(names);
+        return Ok(alloc::collected([Some(alloc::text(own)?)].into_iter())?);
     }
-    for group in groups {
-        alloc::push(&mut above, group)?;
-    }
-    for scale in scales_of(file, all, rank)? {
-        let name = match scale {
-            Some(ScaleId::Address(address)) => scale_name(file, address, &above)?,
-            Some(ScaleId::Number(number)) => numbered_name(file, number, &above)?,
-            None => None,
-        };
-        alloc::push(&mut names, name)?;
-    }
-    Ok(names)
+    let above = alloc::collected(groups)?;
+    alloc::try_collected(scales_of(file, all, rank)?.into_iter().map(|scale| match scale {
+        Some(ScaleId::Address(address)) => scale_name(file, address, &above),
+        Some(ScaleId::Number(number)) => numbered_name(file, number, &above),
+        None => Ok(None),
+    }))
 }
 
 /// The number that netCDF-C gave to the dimension of a scale.

@@ -95,10 +95,7 @@ impl Storage {
         if storages.is_empty() {
             return Err(ErrorKind::Argument("there are no paths of what is to be joined").into());
         }
-        let mut parts = Vec::new();
-        for (path, storage) in storages {
-            alloc::push(&mut parts, Part::new(path, storage))?;
-        }
+        let parts = alloc::collected(storages.into_iter().map(|(path, storage)| Part::new(path, storage)))?;
         let joined = Shared::new(Joined { dimension: alloc::text(dimension)?, parts })?;
         Ok(Storage { joined: Some(joined.clone()), ..Storage::new(JoinedObjects(joined))? })
     }

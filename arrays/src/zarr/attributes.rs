@@ -12,7 +12,7 @@ use super::format::Format;
 use super::nczarr;
 use crate::alloc::{self, copied, extend};
 use crate::dataset::{self, Attributes, Values};
-use crate::element::ElementType;
+use crate::element::{ElementType, native_word};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, ByName, Value};
 
@@ -213,19 +213,12 @@ fn number(item: &Value, element: ElementType, bytes: &mut Vec<u8>) -> Result<boo
     let whole = || item.as_f64().filter(|value| value.trunc() == *value).map(|value| value as i128);
     let exact = item.as_number().and_then(|text| text.parse::<i128>().ok());
     let Some(value) = item.as_bool().map(i128::from).or(exact).or_else(whole) else { return Ok(false) };
-    let begin = bytes.len();
-    match element {
-        ElementType::Byte => i8::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::Short => i16::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::Int => i32::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::Int64 => i64::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::UByte => u8::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::UShort => u16::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::UInt => u32::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::UInt64 => u64::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        _ => {}
+    let range = element.integers().filter(|_| element.netcdf_type() > 0);
+    let fits = range.is_some_and(|range| range.contains(&value));
+    if fits {
+        extend(bytes, &native_word(value as u64, element.size())[..element.size()])?;
     }
-    Ok(bytes.len() > begin)
+    Ok(fits)
 }
 
 #[cfg(test)]

@@ -180,15 +180,9 @@ fn shard_layout(shards: &Shards, cells: &[usize]) -> Result<(Dims<usize>, Layout
 
 /// An element that nothing was written to, as it is stored.
 fn stored_fill_value(metadata: &Metadata) -> Result<Vec<u8>> {
-    let size = metadata.element.size();
     let mut fill_value = match &metadata.fill_value {
         Some(value) => alloc::copied(value)?,
-        None => {
-            let mut zeros = Vec::new();
-            zeros.try_reserve_exact(size).map_err(|_| ErrorKind::OutOfMemory)?;
-            zeros.resize(size, 0);
-            zeros
-        }
+        None => alloc::filled(metadata.element.size(), 0)?,
     };
     if metadata.endian.is_foreign() {
         copy::swap_in_place(&mut fill_value, metadata.element.word_size());

@@ -56,7 +56,7 @@ fn read(array: &At<'_>, documents: &[At<'_>], own: &CodecRegistry) -> Result<Met
     Ok(Metadata {
         format: Format::V2,
         is_nczarr: nczarr.is_nczarr,
-        unlimited: falses(shape.len())?,
+        unlimited: alloc::filled(shape.len(), false)?,
         order: order(array, shape.len())?,
         fill_value: fill_value(array, documents, element, dialect)?,
         keys: Keys { style: KeyEncoding::V2, separator: separator(array, Separator::Dot, "dimension_separator")? },
@@ -87,14 +87,6 @@ fn fill_value(array: &At<'_>, documents: &[At<'_>], element: ElementType, dialec
 pub(super) fn check_version(document: &At<'_>) -> Result<()> {
     let version = document.require("zarr_format")?;
     if version.usize()? == 2 { Ok(()) } else { Err(version.malformed("expected 2")) }
-}
-
-/// A false for each dimension.
-pub(super) fn falses(rank: usize) -> Result<Vec<bool>> {
-    let mut list = Vec::new();
-    list.try_reserve_exact(rank).map_err(|_| alloc::Failed)?;
-    list.resize(rank, false);
-    Ok(list)
 }
 
 /// The lengths of a chunk, one per dimension and none of them 0.

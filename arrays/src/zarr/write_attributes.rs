@@ -4,7 +4,6 @@
 //! where netCDF-C's own keys are among the attributes the types are written beside them, and kept.
 
 use super::nczarr;
-use crate::alloc;
 use crate::dataset::float_as_json;
 use crate::error::{ErrorKind, Result};
 use crate::json::{At, ByName, Value};
@@ -84,7 +83,7 @@ impl AttributeValue<'_> {
     fn json(self) -> Result<Value> {
         match self {
             AttributeValue::Text(text) => Value::text(text),
-            AttributeValue::Texts(texts) => list(texts, |text| Value::text(text)),
+            AttributeValue::Texts(texts) => Value::list(texts.iter().map(|text| Value::text(text))),
             AttributeValue::Byte(values) => numbers(values, Value::number),
             AttributeValue::Short(values) => numbers(values, Value::number),
             AttributeValue::Int(values) => numbers(values, Value::number),
@@ -120,18 +119,10 @@ impl AttributeValue<'_> {
     }
 }
 
-fn list<T>(values: &[T], one: impl Fn(&T) -> Result<Value>) -> Result<Value> {
-    let mut list = Vec::new();
-    for value in values {
-        alloc::push(&mut list, one(value)?)?;
-    }
-    Ok(Value::List(list))
-}
-
 fn numbers<T: Copy>(values: &[T], one: impl Fn(T) -> Result<Value>) -> Result<Value> {
     match values {
         [value] => one(*value),
-        _ => list(values, |value| one(*value)),
+        _ => Value::list(values.iter().copied().map(one)),
     }
 }
 

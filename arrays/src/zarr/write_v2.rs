@@ -66,11 +66,7 @@ pub(crate) fn write_attributes_v2(metadata: &Metadata) -> Result<String> {
     let mut attributes = metadata.attributes.copied()?;
     let names = &metadata.dimension_names;
     if attributes.get(ARRAY_DIMENSIONS).is_none() && names.iter().all(Option::is_some) {
-        let mut list = Vec::new();
-        for name in names.iter().flatten() {
-            alloc::push(&mut list, Value::text(name)?)?;
-        }
-        attributes.push(ARRAY_DIMENSIONS, Value::List(list))?;
+        attributes.push(ARRAY_DIMENSIONS, Value::list(names.iter().flatten().map(|name| Value::text(name)))?)?;
     }
     json::indented(&attributes)
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::layout::{Layout, corrupt};
-use crate::alloc::Scratch;
+use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
 use crate::codec::{Between, Chain, Codec};
 use crate::copy::{Axis, Destination, Source, StridedCopy};
@@ -136,10 +136,7 @@ struct Gathering<'e, 'b> {
 impl<'e, 'b> Gathering<'e, 'b> {
     fn new(codec: &ShardCodec, encoded: &'e mut Buffer<'b>) -> Result<Self> {
         let (num, most) = (codec.layout.num_chunks(), codec.chain.encoded_bound(codec.chunk_bytes));
-        let (mut waiting, mut spans) = (Vec::new(), Vec::new());
-        waiting.try_reserve_exact(num).map_err(|_| ErrorKind::OutOfMemory)?;
-        waiting.resize(num, None);
-        spans.try_reserve_exact(num).map_err(|_| ErrorKind::OutOfMemory)?;
+        let (waiting, spans) = (alloc::filled(num, None)?, alloc::room(num)?);
         Ok(Gathering { begin: encoded.filled().len(), encoded, most, waiting, index: Index { spans } })
     }
 
