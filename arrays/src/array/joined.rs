@@ -16,7 +16,7 @@ use super::{Array, group_dimensions, list};
 use crate::alloc;
 use crate::chunk_list::ChunkRun;
 use crate::codec::Chain;
-use crate::dataset::{Attribute, GroupDimension, Node, NodeArray, Opened};
+use crate::dataset::{Attribute, GroupDimension, Node, NodeArray, OneNode, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{InPart, InParts, Locate, ObjectChunks};
 use crate::grid::{Access, Dimension};
@@ -472,15 +472,9 @@ impl Building {
 }
 
 /// Calls `one` for what is in the first of joined storages, with arrays as long as they are in all.
-pub(super) fn list_each(
-    storage: &Storage,
-    joined: &Joined,
-    group: &str,
-    recursive: bool,
-    one: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<()> {
+pub(super) fn list_each(storage: &Storage, joined: &Joined, group: &str, all: bool, one: OneNode<'_>) -> Result<()> {
     let first = joined.parts.first().ok_or(ErrorKind::Internal)?;
-    list::list_each(&first.storage.like(storage), group, recursive, &mut |node| {
+    list::list_each(&first.storage.like(storage), group, all, &mut |node| {
         let is_joined = (0..node.shape().len()).any(|d| node.dimension_name(d) == Some(&joined.dimension));
         if !is_joined {
             return one(node);

@@ -3,7 +3,7 @@
 use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, about, below, groups_above};
 use super::{file, joined};
 use crate::alloc;
-use crate::dataset::Node;
+use crate::dataset::{Node, OneNode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{ByName, Member, Value};
 use crate::object::{self, Entry, Storage, check_name};
@@ -57,7 +57,7 @@ pub fn one_node(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Resu
     told.unwrap_or(listed)
 }
 
-fn alone(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
+fn alone(storage: &Storage, name: &str, one: OneNode<'_>) -> Result<()> {
     match node(storage, name).map_err(|error| error.in_object(name))? {
         Some((node, _)) => one(node),
         None => Err(no_node(storage, name)),
@@ -82,13 +82,7 @@ pub(super) fn no_node(storage: &Storage, name: &str) -> Error {
 }
 
 /// As [`each`]. `believes` says whether consolidated metadata may tell what is in a group.
-pub(super) fn walk(
-    storage: &Storage,
-    group: &str,
-    recursive: bool,
-    believes: bool,
-    one: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<()> {
+pub(super) fn walk(storage: &Storage, group: &str, recursive: bool, believes: bool, one: OneNode<'_>) -> Result<()> {
     if let Some(file) = storage.file_name() {
         return file::list(storage, file, group, recursive, one);
     }
@@ -228,7 +222,7 @@ fn consolidated(
     group: &str,
     recursive: bool,
     told: &Consolidated,
-    one: &mut dyn FnMut(Node) -> Result<()>,
+    one: OneNode<'_>,
 ) -> Result<bool> {
     let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
     if let Consolidated::Inline(documents) = told {

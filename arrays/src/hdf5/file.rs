@@ -61,7 +61,7 @@ pub(crate) fn superblocks(len: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Whether a file of so many bytes is one of HDF5's behind a user's block.
-pub(crate) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) -> Result<bool> {
+pub(super) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) -> Result<bool> {
     for at in superblocks(len).skip(1) {
         let (bytes, _) = filled(HDF5_MAGIC.len(), |buffer| objects.read(name, ByteRange::At(at), buffer))?;
         if bytes == HDF5_MAGIC {

@@ -8,7 +8,7 @@ use super::bytes::{is_of_the_file, malformed};
 use super::chunks::{Edges, InChunks};
 use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_dataset, space_and_type};
 use super::datatype::What;
-use super::file::{File, USED_UP};
+use super::file::{File, USED_UP, has_user_block};
 use super::files::Files;
 use super::group::{Group, Link, NO_COORDINATE, Target, is_group};
 use super::header::Header;
@@ -17,12 +17,14 @@ use super::text::{self, HeapFile, HeapTexts};
 use crate::alloc;
 use crate::codec::{self, Codec, CodecUse};
 use crate::copier::TextElement;
-use crate::dataset::{Attributes, Dimensions, GroupDimension, Node, NodeArray, Opened, lossy_text};
+use crate::dataset::{
+    Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, OneNode, Opened, lossy_text,
+};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::netcdf;
-use crate::object::{Name, Storage};
+use crate::object::{Name, ObjectStore, Storage};
 use crate::shared::Shared;
 use crate::store::ChunkStore;
 use crate::strings::{self, TextChunks};
@@ -123,138 +125,128 @@ fn find_by(files: &Files, file: &Shared<File>, path: &str, link: &mut Option<(St
     Ok(Found { header: Header::read(&file, address)?, file, groups, name: String::new() })
 }
 
-/// Opens an array of a file of a storage.
-///
-/// # Errors
-/// `NotFound`, `NotAnArray`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `Truncated`, `Rank`,
-/// `DimensionLength`, `VariableSize`, `Limit`, `Changed`, `OutOfMemory`, and those of the storage.
-pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
-    let (files, first) = Files::open(storage, file)?;
-    let Found { file, header, groups, name } = find(&files, &first, name)?;
-    if !is_dataset(&header) {
-        return Err(ErrorKind::NotAnArray.into());
-    }
-    let dataset = Dataset::read(&file, &header)?;
-    let groups = &mut groups.iter().rev().map(|group| &**group);
-    let (dimensions, attributes) = told(&file, &header, &dataset, (groups, &name))?;
-    let (variable, store, element) = build(&file, &name, &dataset)?;
-    Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: file.number != first.number })
-}
+/// The format.
+pub(crate) struct Hdf5;
 
-/// Calls `one` for a group or an array of a file of a storage; for a group then for what is in it and, if `recursive`,
-/// in the groups in it. An empty name is the root group's.
-///
-/// # Errors
-/// Those of `one`, of what the file says of itself and of the group, and as for [`open`].
-pub(crate) fn list(
-    storage: &Storage,
-    file: &str,
-    name: &str,
-    recursive: bool,
-    one: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<()> {
-    let (files, first) = Files::open(storage, file)?;
-    let name = name.trim_matches('/');
-    let found = find(&files, &first, name)?;
-    if is_dataset(&found.header) {
-        let Found { file, header, groups, name: own } = found;
+impl FileFormat for Hdf5 {
+    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+        let (files, first) = Files::open(storage, file)?;
+        let Found { file, header, groups, name } = find(&files, &first, name)?;
+        if !is_dataset(&header) {
+            return Err(ErrorKind::NotAnArray.into());
+        }
+        let dataset = Dataset::read(&file, &header)?;
         let groups = &mut groups.iter().rev().map(|group| &**group);
-        return one(array(&file, &header, (groups, &own), name)?);
+        let (dimensions, attributes) = told(&file, &header, &dataset, (groups, &name))?;
+        let (variable, store, element) = build(&file, &name, &dataset)?;
+        Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: file.number != first.number })
     }
-    if !is_group(&found.header) {
-        return Err(ErrorKind::NotFound("group").into());
-    }
-    one(Node::of_group(name, attribute::shown(&found.file, &found.header)?)?)?;
-    let (mut levels, mut listed) = (Vec::new(), HashSet::new());
-    enter(&files, &mut levels, found, name)?;
-    for level in &levels {
-        is_first(&mut listed, &level.file, level.group.address)?;
-    }
-    while let Some(level) = levels.last_mut() {
-        let Some(link) = level.group.links.get(level.next) else {
-            levels.pop();
-            continue;
-        };
-        level.next += 1;
-        let file = level.file.clone();
-        let last = alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?;
-        let name = below(&level.name, &last)?;
-        let is_object = matches!(link.to, Target::Object(_));
-        let found = match &link.to {
-            Target::Object(address) => {
-                Header::read(&file, *address).map(|header| Found { file, header, groups: Vec::new(), name: last })
+
+    fn list(&self, storage: &Storage, file: &str, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()> {
+        let (files, first) = Files::open(storage, file)?;
+        let name = name.trim_matches('/');
+        let found = find(&files, &first, name)?;
+        if is_dataset(&found.header) {
+            let Found { file, header, groups, name: own } = found;
+            let groups = &mut groups.iter().rev().map(|group| &**group);
+            return one(array(&file, &header, (groups, &own), name)?);
+        }
+        if !is_group(&found.header) {
+            return Err(ErrorKind::NotFound("group").into());
+        }
+        one(Node::of_group(name, attribute::shown(&found.file, &found.header)?)?)?;
+        let (mut levels, mut listed) = (Vec::new(), HashSet::new());
+        enter(&files, &mut levels, found, name)?;
+        for level in &levels {
+            is_first(&mut listed, &level.file, level.group.address)?;
+        }
+        while let Some(level) = levels.last_mut() {
+            let Some(link) = level.group.links.get(level.next) else {
+                levels.pop();
+                continue;
+            };
+            level.next += 1;
+            let file = level.file.clone();
+            let last = alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?;
+            let name = below(&level.name, &last)?;
+            let is_object = matches!(link.to, Target::Object(_));
+            let found = match &link.to {
+                Target::Object(address) => {
+                    Header::read(&file, *address).map(|header| Found { file, header, groups: Vec::new(), name: last })
+                }
+                Target::Path(path) if path.starts_with('/') => find(&files, &file, path),
+                Target::Path(path) => find(&files, &first, &below(&level.name, path)?),
+                Target::InFile { file: other, path } => find_in(&files, &file, other, path),
+                Target::Elsewhere => Err(defined_by_a_program()),
+            };
+            let found = match found {
+                Ok(found) => found,
+                // Of what links lead to, errors of the system are told as those of the file are.
+                Err(error) if is_of_the_file(&error) || !is_object && is_of_the_system(&error) => {
+                    one(Node::unreadable(&name, error)?)?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if is_dataset(&found.header) {
+                let Found { file, header, .. } = &found;
+                // Where the object has groups of its own, a link has led to it.
+                let within = levels.iter().rev().take_while(|level| level.file.number == file.number);
+                let groups: &mut dyn Iterator<Item = &Group> = match found.groups.is_empty() {
+                    true => &mut within.map(|level| &*level.group),
+                    false => &mut found.groups.iter().rev().map(|group| &**group),
+                };
+                if !is_dimension_alone(file, header)? {
+                    one(array(file, header, (groups, &found.name), &name)?)?;
+                }
+            } else if is_group(&found.header) {
+                one(Node::of_group(&name, attribute::shown(&found.file, &found.header)?)?)?;
+                // What several links lead to is listed with the first of them.
+                if recursive && is_first(&mut listed, &found.file, found.header.address)? {
+                    if levels.len() >= MOST_GROUPS {
+                        return Err(malformed("groups are nested too deeply"));
+                    }
+                    match enter(&files, &mut levels, found, &name) {
+                        Err(error) if is_of_the_file(&error) => one(Node::unreadable(&name, error)?)?,
+                        entered => entered?,
+                    }
+                }
             }
-            Target::Path(path) if path.starts_with('/') => find(&files, &file, path),
-            Target::Path(path) => find(&files, &first, &below(&level.name, path)?),
-            Target::InFile { file: other, path } => find_in(&files, &file, other, path),
-            Target::Elsewhere => Err(defined_by_a_program()),
-        };
-        let found = match found {
-            Ok(found) => found,
-            // Of what links lead to, errors of the system are told as those of the file are.
-            Err(error) if is_of_the_file(&error) || !is_object && is_of_the_system(&error) => {
-                one(Node::unreadable(&name, error)?)?;
+        }
+        Ok(())
+    }
+
+    /// The dimensions that a group of a file defines: those of its members that are dimension scales. What several
+    /// links lead to counts once, and what cannot be read defines none. As netCDF has it, an unlimited one is as long
+    /// as the longest array that has it, in the group or in one below.
+    fn dimensions(&self, storage: &Storage, file: &str, name: &str) -> Result<Vec<GroupDimension>> {
+        let (files, first) = Files::open(storage, file)?;
+        let Found { file, header, .. } = find(&files, &first, name)?;
+        if !is_group(&header) {
+            return Err(ErrorKind::NotFound("group").into());
+        }
+        let (mut scales, mut seen) = (Vec::new(), HashSet::new());
+        for link in &files.group(&file, header.address)?.links {
+            let Target::Object(address) = link.to else { continue };
+            if !is_first(&mut seen, &file, address)? {
                 continue;
             }
-            Err(error) => return Err(error),
-        };
-        if is_dataset(&found.header) {
-            let Found { file, header, .. } = &found;
-            // Where the object has groups of its own, a link has led to it.
-            let within = levels.iter().rev().take_while(|level| level.file.number == file.number);
-            let groups: &mut dyn Iterator<Item = &Group> = match found.groups.is_empty() {
-                true => &mut within.map(|level| &*level.group),
-                false => &mut found.groups.iter().rev().map(|group| &**group),
-            };
-            if !is_dimension_alone(file, header)? {
-                one(array(file, header, (groups, &found.name), &name)?)?;
-            }
-        } else if is_group(&found.header) {
-            one(Node::of_group(&name, attribute::shown(&found.file, &found.header)?)?)?;
-            // What several links lead to is listed with the first of them.
-            if recursive && is_first(&mut listed, &found.file, found.header.address)? {
-                if levels.len() >= MOST_GROUPS {
-                    return Err(malformed("groups are nested too deeply"));
-                }
-                match enter(&files, &mut levels, found, &name) {
-                    Err(error) if is_of_the_file(&error) => one(Node::unreadable(&name, error)?)?,
-                    entered => entered?,
-                }
+            // A listing has the member with its error.
+            if let Some(Some(scale)) = of_the_file(defined_by(&file, address, &link.name))? {
+                alloc::push(&mut scales, scale)?;
             }
         }
+        if scales.iter().any(|scale| scale.dimension.is_unlimited) {
+            lengthen(&files, &file, header.address, &mut scales)?;
+        }
+        // In netCDF's order, if the file has it.
+        scales.sort_by_key(|scale| scale.number);
+        alloc::collected(scales.into_iter().map(|scale| scale.dimension)).map_err(Error::from)
     }
-    Ok(())
-}
 
-/// The dimensions that a group of a file defines: those of its members that are dimension scales. What several links
-/// lead to counts once, and what cannot be read defines none. As netCDF has it, an unlimited one is as long as the
-/// longest array that has it, in the group or in one below.
-///
-/// # Errors
-/// `NotFound`, and those of what the file says of the group and its members.
-pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Vec<GroupDimension>> {
-    let (files, first) = Files::open(storage, file)?;
-    let Found { file, header, .. } = find(&files, &first, name)?;
-    if !is_group(&header) {
-        return Err(ErrorKind::NotFound("group").into());
+    fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
+        has_user_block(objects, file, len)
     }
-    let (mut scales, mut seen) = (Vec::new(), HashSet::new());
-    for link in &files.group(&file, header.address)?.links {
-        let Target::Object(address) = link.to else { continue };
-        if !is_first(&mut seen, &file, address)? {
-            continue;
-        }
-        // A listing has the member with its error.
-        if let Some(Some(scale)) = of_the_file(defined_by(&file, address, &link.name))? {
-            alloc::push(&mut scales, scale)?;
-        }
-    }
-    if scales.iter().any(|scale| scale.dimension.is_unlimited) {
-        lengthen(&files, &file, header.address, &mut scales)?;
-    }
-    // In netCDF's order, if the file has it.
-    scales.sort_by_key(|scale| scale.number);
-    alloc::collected(scales.into_iter().map(|scale| scale.dimension)).map_err(Error::from)
 }
 
 /// A dimension, and the address and number of its scale.

@@ -20,7 +20,9 @@ mod layout;
 mod types;
 
 use crate::alloc;
-use crate::dataset::{Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, Opened, only_group};
+use crate::dataset::{
+    Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, OneNode, Opened, only_group,
+};
 use crate::error::{ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::object::Storage;
@@ -52,14 +54,7 @@ impl FileFormat for Classic {
         Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: false })
     }
 
-    fn list(
-        &self,
-        storage: &Storage,
-        file: &str,
-        name: &str,
-        _: bool,
-        one: &mut dyn FnMut(Node) -> Result<()>,
-    ) -> Result<()> {
+    fn list(&self, storage: &Storage, file: &str, name: &str, _: bool, one: OneNode<'_>) -> Result<()> {
         let mut read = File::read(storage, file)?;
         if !name.is_empty() {
             let i = read.find(name).ok_or_else(|| ErrorKind::NotFound("variable").in_object(name))?;
