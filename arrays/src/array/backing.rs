@@ -60,12 +60,7 @@ impl Stored {
     }
 
     /// How many bytes a chunk has as it is stored; `None` if it is absent.
-    pub(super) fn chunk_len(
-        &self,
-        variable: &Variable,
-        store: &ChunkStore<'_>,
-        chunk: &[isize],
-    ) -> Result<Option<usize>> {
+    pub(super) fn len_of(&self, variable: &Variable, store: &ChunkStore<'_>, chunk: &[isize]) -> Result<Option<usize>> {
         let inside = inside_bytes(variable, chunk)?;
         if !matches!(self, Stored::Zarr(_)) && !store.tells_len() {
             // What reaches beyond a dimension is not there, and what lies between two records is not the variable's.

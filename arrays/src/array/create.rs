@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 
 use super::contents::{self, ChunkNames, Contents};
 use super::description::Description;
-use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
+use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, below};
 use super::list;
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -129,12 +129,8 @@ impl New {
     pub(super) fn write_documents(&self, storage: &Storage, name: &str, continues: bool) -> Result<()> {
         documents::forget_consolidated(storage, name)?;
         documents::make_missing(storage, &self.groups, self.format)?;
-        let array = match self.format {
-            Format::V2 => V2_ARRAY,
-            Format::V3 => V3,
-        };
         // Both names first: what is written is removed without an allocation that may fail, unless they are long.
-        let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
+        let (array, attributes) = (below(name, documents::of_array(self.format))?, below(name, V2_ATTRIBUTES)?);
         let written = match &self.attributes {
             Some(text) if continues => storage.write(&attributes, text.as_bytes()),
             Some(text) => storage.write_over(&attributes, None, text.as_bytes()),
@@ -226,6 +222,7 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
 
 #[cfg(test)]
 mod tests {
+    use super::documents::V3;
     use super::*;
     use crate::ArrayFormat;
     use crate::element::ElementType;

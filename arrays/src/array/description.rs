@@ -345,7 +345,7 @@ impl<'a> Description<'a> {
     fn codecs(&self, format: Format, endian: Endian, own: &CodecRegistry) -> Result<(Vec<CodecSpec>, Endian)> {
         let default: &[(&str, &str)] = if codec::has("zstd") { &[("zstd", "")] } else { &[] };
         let given = self.codecs.unwrap_or(default);
-        let list = self.codecs_of(given, format, endian, own)?;
+        let list = self.codecs_of(given, endian, own)?;
         let stages = || list.iter().filter_map(CodecSpec::stage);
         if format == Format::V2 || stages().all(|stage| stage == Stage::Bytes) {
             return Ok((list, endian));
@@ -357,21 +357,15 @@ impl<'a> Description<'a> {
             .into());
         }
         // In Zarr v3 codecs of elements are given those in memory; the byte order is that of what they make.
-        let mut list = self.codecs_of(given, format, Endian::Native, own)?;
+        let mut list = self.codecs_of(given, Endian::Native, own)?;
         if let Some(last) = list.iter_mut().rev().find(|codec| codec.stage().is_some_and(Stage::is_of_elements)) {
             last.store_as(endian);
         }
         Ok((list, Endian::Native))
     }
 
-    fn codecs_of(
-        &self,
-        given: &[(&str, &str)],
-        format: Format,
-        endian: Endian,
-        own: &CodecRegistry,
-    ) -> Result<Vec<CodecSpec>> {
-        let mut elements = Elements { element: self.element, endian };
+    fn codecs_of(&self, given: &[(&str, &str)], endian: Endian, own: &CodecRegistry) -> Result<Vec<CodecSpec>> {
+        let (mut elements, format) = (Elements { element: self.element, endian }, self.format.version());
         let mut list = Vec::new();
         for (name, configuration) in given {
             let codec = zarr::codec_named(name, configuration, (elements, self.are_codecs_taken), format, own)?;
@@ -403,15 +397,11 @@ pub(super) fn attributes_of_text(text: &str) -> Result<Value> {
 }
 
 /// Attributes as they are stored: all of these, and those that are set after them.
-pub(super) fn all_attributes(
-    format: ArrayFormat,
-    mut all: Value,
-    attributes: &[(&str, AttributeValue<'_>)],
-) -> Result<Value> {
+pub(super) fn all_attributes(format: ArrayFormat, mut all: Value, set: &[(&str, AttributeValue<'_>)]) -> Result<Value> {
     if format == ArrayFormat::NcZarr {
         zarr::keep_types(&mut all)?;
     }
-    for (name, value) in attributes {
+    for (name, value) in set {
         zarr::set_attribute(&mut all, name, *value).map_err(|error| error.in_object(name))?;
     }
     Ok(all)

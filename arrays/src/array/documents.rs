@@ -8,10 +8,10 @@ use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{ByteRange, Name, Storage};
+use crate::object::{ByteRange, Storage};
 use crate::open_object::ObjectState;
-pub(super) use crate::zarr::is_there;
 use crate::zarr::{self, AttributeValue, Format, document};
+pub(super) use crate::zarr::{below, is_there};
 
 pub(super) const V2_ARRAY: &str = ".zarray";
 pub(super) const V2_ATTRIBUTES: &str = ".zattrs";
@@ -19,11 +19,6 @@ pub(super) const V2_GROUP: &str = ".zgroup";
 pub(super) const V2_CONSOLIDATED: &str = ".zmetadata";
 pub(super) const V3: &str = "zarr.json";
 pub(super) const V3_CONSOLIDATED: &str = "consolidated_metadata";
-
-/// The name of what is directly below another name.
-pub(super) fn below(name: &str, last: &str) -> Result<Name> {
-    Name::of(format_args!("{name}{}{last}", if name.is_empty() { "" } else { "/" }))
-}
 
 /// The groups that an array or group of this name is in, from the storage itself downwards.
 pub(super) fn groups_above(name: &str) -> impl Iterator<Item = &str> {
@@ -82,6 +77,14 @@ pub(super) fn version(storage: &Storage, object: &str) -> Result<Option<ObjectSt
     match storage.compares() {
         true => storage.read_version(object, ByteRange::At(0), &mut Buffer::new(&mut [])),
         false => Ok(None),
+    }
+}
+
+/// The document that says what an array is.
+pub(super) fn of_array(format: Format) -> &'static str {
+    match format {
+        Format::V2 => V2_ARRAY,
+        Format::V3 => V3,
     }
 }
 

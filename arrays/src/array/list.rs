@@ -217,14 +217,8 @@ impl Members {
 }
 
 /// Calls `one` for what the consolidated metadata of a group tell, in their order.
-fn consolidated(
-    storage: &Storage,
-    group: &str,
-    recursive: bool,
-    told: &Consolidated,
-    one: OneNode<'_>,
-) -> Result<bool> {
-    let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
+fn consolidated(storage: &Storage, group: &str, deep: bool, told: &Consolidated, one: OneNode<'_>) -> Result<bool> {
+    let is_wanted = |path: &str| !path.is_empty() && (deep || !path.contains('/'));
     if let Consolidated::Inline(documents) = told {
         let Some(documents) = documents else { return Ok(false) };
         for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {

@@ -57,7 +57,7 @@ use crate::store::{ChunkLocation, ChunkStore, ReadCost};
 use crate::strings;
 use crate::typed::{self, Element};
 use crate::variable::Variable;
-use crate::zarr::{self, AttributeValue, Format, Metadata};
+use crate::zarr::{self, AttributeValue, Metadata};
 
 use backing::Stored;
 pub use description::{ArrayFormat, Description};
@@ -451,7 +451,7 @@ impl Array {
             let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
             resize::cut(&opened.variable, &opened.store, &chunks, shape)?;
         }
-        documents::change(storage, name, array_document(metadata.format), documents::V2_ARRAY, |array| {
+        documents::change(storage, name, documents::of_array(metadata.format), documents::V2_ARRAY, |array| {
             array.set("shape", Value::numbers(shape)?)
         })?;
         (opened.variable, metadata.shape) = (variable, new_shape);
@@ -668,7 +668,7 @@ impl Array {
     /// # Errors
     /// `Argument` if the array has no such chunk; `Corrupt` for the index of a shard; those of the storage.
     pub fn stored_chunk_len(&self, chunk: &[isize]) -> Result<Option<usize>> {
-        self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
+        self.stored.len_of(&self.opened.variable, &self.opened.store, chunk)
     }
 
     /// Locates the stored chunks that a hyperslab touches: calls `one` for each, in row-major order, with the object
@@ -695,12 +695,8 @@ impl Array {
     /// # Errors
     /// Those of `one`, which end the call; those of [`Plan::new`](crate::Plan::new); `Corrupt` for the index of a
     /// shard; those of the storage.
-    pub fn locate(
-        &self,
-        hyperslab: &Hyperslab<'_>,
-        one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.store().locate(&Plan::new(self.variable(), hyperslab, Access::Read)?, one)
+    pub fn locate(&self, slab: &Hyperslab<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        self.store().locate(&Plan::new(self.variable(), slab, Access::Read)?, one)
     }
 
     /// What it takes to read a hyperslab: how many requests the storage gets, and for how many bytes. No chunk is read.
@@ -861,14 +857,6 @@ fn check_fill_value(storage: &Storage, name: &str, before: &Value, after: &Value
             let reason = "_FillValue is the fill value of an array of NCZarr, which cannot be changed";
             Err(ErrorKind::Argument(reason).into())
         }
-    }
-}
-
-/// The document that says what shape an array has.
-fn array_document(format: Format) -> &'static str {
-    match format {
-        Format::V2 => documents::V2_ARRAY,
-        Format::V3 => documents::V3,
     }
 }
 

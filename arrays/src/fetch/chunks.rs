@@ -52,18 +52,18 @@ impl<L: Locate> ObjectChunks<L> {
         Err(self.locate.changed())
     }
 
-    /// Reads `there` bytes of an object, or as many as there is room for, of a chunk of which so many are `stored`.
+    /// Reads `len` bytes of an object, or as many as there is room for, of a chunk of which so many are `stored`.
     /// What follows in the object belongs to another chunk.
     fn read_part(
         &self,
-        object: &Dims<isize>,
-        begin: u64,
-        there: usize,
+        object: &[isize],
+        at: u64,
+        len: usize,
         buffer: &mut Buffer<'_>,
         stored: usize,
     ) -> Result<Filled> {
-        let mut part = buffer.rest_up_to(there);
-        if !self.storage.read_part(&self.locate.name(object)?, begin, &mut part)? {
+        let mut part = buffer.rest_up_to(len);
+        if !self.storage.read_part(&self.locate.name(object)?, at, &mut part)? {
             return self.locate.missing(object);
         }
         let (filled, due) = (part.filled().len(), part.capacity());

@@ -213,10 +213,7 @@ fn without_end(bytes: &[u8], padding: Padding) -> &[u8] {
 }
 
 /// What the elements of a list of any length or the bytes of a text are: where they are in a global heap, and how many.
-pub(super) fn heap_ids<'b>(
-    file: &File,
-    bytes: &'b [u8],
-) -> impl Iterator<Item = Result<(u32, Option<HeapId>)>> + use<'b> {
+pub(super) fn ids<'b>(file: &File, bytes: &'b [u8]) -> impl Iterator<Item = Result<(u32, Option<HeapId>)>> + use<'b> {
     let sizes = file.sizes;
     bytes.chunks_exact(8 + sizes.address).map(move |bytes| heap_id(&mut Cursor::new(bytes, sizes)))
 }
@@ -230,7 +227,7 @@ pub(super) fn heap_id(cursor: &mut Cursor<'_>) -> Result<(u32, Option<HeapId>)> 
 /// The texts that are in a global heap.
 fn texts(file: &File, bytes: &[u8]) -> Result<Vec<String>> {
     let mut texts = Vec::new();
-    for id in heap_ids(file, bytes) {
+    for id in ids(file, bytes) {
         let (len, id) = id?;
         let Some(id) = id.filter(|_| len > 0) else {
             alloc::push(&mut texts, String::new())?;
@@ -251,7 +248,7 @@ pub(super) fn first_objects(file: &File, stored: &Stored) -> Result<Vec<Option<u
     if stored.datatype.what != What::ObjectLists {
         return Ok(objects);
     }
-    for id in heap_ids(file, &stored.bytes) {
+    for id in ids(file, &stored.bytes) {
         let object = match id? {
             (0, _) | (_, None) => None,
             (_, Some(id)) => Cursor::new(collection(file, id.address)?.get(id.number)?, file.sizes).address()?,

@@ -90,13 +90,7 @@ impl Header {
         Ok(header)
     }
 
-    fn add(
-        &mut self,
-        file: &File,
-        part: &Part,
-        (is_old, has_order): (bool, bool),
-        parts: &mut Vec<Part>,
-    ) -> Result<()> {
+    fn add(&mut self, file: &File, part: &Part, (is_old, has_order): (bool, bool), more: &mut Vec<Part>) -> Result<()> {
         let bytes = file.read(part.address, part.len)?;
         let position = file.position(part.address, part.len)?;
         let end = bytes.len().checked_sub(part.behind).ok_or(ErrorKind::Truncated)?;
@@ -125,7 +119,7 @@ impl Header {
                         .address()?
                         .ok_or_else(|| malformed("the continuation of an object header has no address"))?;
                     let (before, behind) = if is_old { (0, 0) } else { (4, 4) };
-                    alloc::push(parts, Part { address, len: to.length()?, before, behind })?;
+                    alloc::push(more, Part { address, len: to.length()?, before, behind })?;
                 }
                 0x19.. if flags & MUST_BE_KNOWN != 0 => {
                     return Err(ErrorKind::Unsupported(

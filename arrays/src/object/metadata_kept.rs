@@ -39,14 +39,9 @@ impl MetadataKept {
 }
 
 /// Reads a document that was read before; the inner `None` if there is none.
-fn read_kept(
-    documents: &Documents,
-    name: &str,
-    begin: ByteRange,
-    buffer: &mut Buffer<'_>,
-) -> Result<Option<u64>, usize> {
-    let at = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name))?;
-    let Some(bytes) = &documents[at].1 else { return Ok(None) };
+fn read_kept(all: &Documents, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>, usize> {
+    let at = all.binary_search_by(|(kept, _)| kept.as_str().cmp(name))?;
+    let Some(bytes) = &all[at].1 else { return Ok(None) };
     let len = bytes.len() as u64;
     let first = usize::try_from(begin.offset(len)).unwrap_or(usize::MAX);
     let rest = bytes.get(first..).unwrap_or_default();

@@ -10,7 +10,6 @@ use crate::alloc;
 use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::key::Separator;
 
 /// The text of `.zarray`.
 ///
@@ -42,10 +41,6 @@ pub(crate) fn write_array_v2(metadata: &Metadata) -> Result<String> {
     for filter in filters {
         alloc::push(&mut list, filter.write_v2()?)?;
     }
-    let separator = match metadata.keys.separator {
-        Separator::Dot => ".",
-        Separator::Slash => "/",
-    };
     let dialect = Dialect { format: Format::V2, is_nczarr: metadata.is_nczarr };
     let fill_value = write_fill::write(metadata.fill_value.as_deref(), metadata.element, dialect)?;
     json::indented(&Value::object([
@@ -57,7 +52,7 @@ pub(crate) fn write_array_v2(metadata: &Metadata) -> Result<String> {
         ("fill_value", fill_value),
         ("order", Value::text(order)?),
         ("filters", if list.is_empty() { Value::Null } else { Value::List(list) }),
-        ("dimension_separator", Value::text(separator)?),
+        ("dimension_separator", Value::text_of(metadata.keys.separator.as_char())?),
     ])?)
 }
 

@@ -12,7 +12,6 @@ use crate::codec::Stage;
 use crate::element::{ElementType, Elements};
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::key::Separator;
 use crate::variable::Endian;
 
 /// The text of an array's `zarr.json`.
@@ -20,15 +19,12 @@ use crate::variable::Endian;
 /// # Errors
 /// `Argument` for orders that are not each dimension once and a fill value that is not one element; `OutOfMemory`.
 pub(crate) fn write_v3(metadata: &Metadata) -> Result<String> {
-    let (encoding, separator) = match metadata.keys.style {
-        KeyEncoding::V2 => ("v2", metadata.keys.separator),
-        KeyEncoding::V3 => ("default", metadata.keys.separator),
+    let encoding = match metadata.keys.style {
+        KeyEncoding::V2 => "v2",
+        KeyEncoding::V3 => "default",
     };
-    let separator = match separator {
-        Separator::Dot => ".",
-        Separator::Slash => "/",
-    };
-    let encoding = extension(encoding, Value::object([("separator", Value::text(separator)?)])?)?;
+    let separator = ("separator", Value::text_of(metadata.keys.separator.as_char())?);
+    let encoding = extension(encoding, Value::object([separator])?)?;
     let dialect = Dialect { format: Format::V3, is_nczarr: false };
     let fill_value = write_fill::write(metadata.fill_value.as_deref(), metadata.element, dialect)?;
     let grid = chunk_grid(metadata)?;
