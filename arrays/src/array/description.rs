@@ -450,21 +450,21 @@ fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
 mod tests {
     use super::*;
 
+    fn metadata(description: Description<'_>, name: &str) -> Result<Metadata> {
+        description.metadata(name, &CodecRegistry::default())
+    }
+
     fn refused(description: Description<'_>) -> ErrorKind {
-        description.metadata("x", &CodecRegistry::default()).unwrap_err().kind()
+        metadata(description, "x").unwrap_err().kind()
     }
 
     #[test]
     fn what_is_not_said_has_a_default() {
-        let metadata =
-            Description::new(&[365, 721, 1440], ElementType::Float).metadata("", &CodecRegistry::default()).unwrap();
-        assert_eq!((metadata.chunk_shape.as_slice(), metadata.format), (&[73, 145, 288][..], Format::V3));
-        assert_eq!((metadata.dimension_names, metadata.fill_value), (vec![None; 3], Some(vec![0; 4])));
-        assert_eq!(metadata.codecs.len(), usize::from(codec::has("zstd")));
-        let bytes = Description::new(&[], ElementType::Byte)
-            .with_endian(Endian::Big)
-            .metadata("", &CodecRegistry::default())
-            .unwrap();
+        let default = metadata(Description::new(&[365, 721, 1440], ElementType::Float), "").unwrap();
+        assert_eq!((default.chunk_shape.as_slice(), default.format), (&[73, 145, 288][..], Format::V3));
+        assert_eq!((default.dimension_names, default.fill_value), (vec![None; 3], Some(vec![0; 4])));
+        assert_eq!(default.codecs.len(), usize::from(codec::has("zstd")));
+        let bytes = metadata(Description::new(&[], ElementType::Byte).with_endian(Endian::Big), "").unwrap();
         assert_eq!((bytes.endian, bytes.chunk_shape.len()), (Endian::Native, 0));
     }
 
@@ -492,22 +492,18 @@ mod tests {
         let four = Description::new(&[4], ElementType::Short).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(four), ErrorKind::Argument(_)));
         let named = four.with_dimension_names(&["x"]);
-        assert!(
-            named.metadata("v", &CodecRegistry::default()).is_ok()
-                && named.metadata("", &CodecRegistry::default()).is_err()
-        );
+        assert!(metadata(named, "v").is_ok() && metadata(named, "").is_err());
         assert!(matches!(refused(named.with_codecs(&[("lz4", "")])), ErrorKind::Unsupported(_)));
-        assert!(named.with_codecs(&[("shuffle", ""), ("zlib", "")]).metadata("v", &CodecRegistry::default()).is_ok());
+        assert!(metadata(named.with_codecs(&[("shuffle", ""), ("zlib", "")]), "v").is_ok());
         let wrong = named.with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zlib", "")]);
         assert!(matches!(refused(wrong), ErrorKind::Unsupported(_)));
         let scalar = Description::new(&[], ElementType::Double).with_format(ArrayFormat::NcZarr);
-        let scalar = scalar.metadata("v", &CodecRegistry::default()).unwrap();
+        let scalar = metadata(scalar, "v").unwrap();
         assert_eq!((scalar.shape, scalar.is_scalar), (vec![1], true));
         assert!(matches!(refused(named.with_endian(Endian::Big)), ErrorKind::Unsupported(_)));
         // On every machine it is given little-endian words.
-        assert_eq!(named.metadata("v", &CodecRegistry::default()).unwrap().endian, Endian::Little);
-        let shards =
-            named.with_chunk_shape(&[2]).with_shard_shape(&[4]).metadata("v", &CodecRegistry::default()).unwrap_err();
+        assert_eq!(metadata(named, "v").unwrap().endian, Endian::Little);
+        let shards = metadata(named.with_chunk_shape(&[2]).with_shard_shape(&[4]), "v").unwrap_err();
         assert!(matches!(shards.kind(), ErrorKind::Unsupported(_)) && shards.about() == "shards", "{shards}");
         let half = Description::new(&[], ElementType::Half).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(half), ErrorKind::Unsupported(_)));

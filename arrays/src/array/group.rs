@@ -264,10 +264,8 @@ mod tests {
             let mut json = String::new();
             list::one_node(&storage, "a/b", &mut |node| {
                 json = node.attributes_json().to_owned();
-                assert!(
-                    node.is_group()
-                        && node.format() == if format == ArrayFormat::ZarrV2 { "Zarr v2" } else { "Zarr v3" }
-                );
+                let due = if format == ArrayFormat::ZarrV2 { "Zarr v2" } else { "Zarr v3" };
+                assert!(node.is_group() && node.format() == due);
                 Ok(())
             })
             .unwrap();
@@ -278,10 +276,8 @@ mod tests {
                 let error = set_group_attributes_json(&storage, group, "{}").unwrap_err();
                 assert_eq!((error.kind(), error.about()), (ErrorKind::NotFound("group"), group));
             }
-            assert!(matches!(
-                set_group_attributes_json(&storage, "", "[]").unwrap_err().kind(),
-                ErrorKind::Metadata(_)
-            ));
+            let no_object = set_group_attributes_json(&storage, "", "[]").unwrap_err();
+            assert!(matches!(no_object.kind(), ErrorKind::Metadata(_)));
             assert!(set_group_attributes_json(&storage, "", r#"{"_nczarr_attr":1}"#).is_err());
         }
     }

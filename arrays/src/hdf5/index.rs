@@ -171,14 +171,11 @@ impl Index {
                 if number >= array.count {
                     return Ok(Found::Chunk(None));
                 }
-                match array.pages() {
-                    0 => self.node(
-                        array.data,
-                        self.data_prefix() + array.count * array.entries.size as u64 + 4,
-                        stage::DATA,
-                    ),
-                    pages => self.node(array.data, self.data_prefix() + pages.div_ceil(8) + 4, stage::PAGES),
-                }
+                let (len, stage) = match array.pages() {
+                    0 => (array.count * array.entries.size as u64, stage::DATA),
+                    pages => (pages.div_ceil(8), stage::PAGES),
+                };
+                self.node(array.data, self.data_prefix() + len + 4, stage)
             }
             Kind::ExtensibleArray(array) => {
                 let (blocks, supers) = array.in_index_block();

@@ -311,10 +311,8 @@ mod tests {
         let mut changed = object.copied().unwrap();
         changed.set("a", Value::Null).unwrap();
         changed.set("c", Value::Null).unwrap();
-        assert_eq!(
-            (changed.get("a"), changed.get("c"), changed.members().len()),
-            (Some(&Value::Null), changed.get("a"), 4)
-        );
+        let null = Some(&Value::Null);
+        assert_eq!((changed.get("a"), changed.get("c"), changed.members().len()), (null, null, 4));
     }
 
     #[test]

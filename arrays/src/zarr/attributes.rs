@@ -349,11 +349,9 @@ mod tests {
             );
             let attributes = format!(r#"{{"_FillValue":{fill},"x":-1}}"#);
             let array = super::super::read_v2(text.as_bytes(), Some(attributes.as_bytes())).unwrap();
-            assert_eq!(
-                attribute(&array.attributes, Some(array.element), "x").unwrap().unwrap().element,
-                ElementType::Int
-            );
-            attribute(&array.attributes, Some(array.element), FILL_VALUE).unwrap().unwrap()
+            let named = |name: &str| attribute(&array.attributes, Some(array.element), name).unwrap().unwrap();
+            assert_eq!(named("x").element, ElementType::Int);
+            named(FILL_VALUE)
         };
         let short = Typed { element: ElementType::Short, values: bytes(&[(-1i16).to_ne_bytes()]) };
         assert_eq!(of(">i2", "-1"), short);

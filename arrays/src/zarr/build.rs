@@ -420,10 +420,8 @@ mod tests_of_elements {
         let array = of("uint8", "[2]", &format!("{cast},{BIG}"), &[0, 255, 1, 0]).unwrap();
         assert_eq!(array.read::<u8>(&Hyperslab::new(&[0], &[1])).unwrap(), [255]);
         let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
-        assert_eq!(
-            error.kind(),
-            ErrorKind::Corrupt { codec: "cast_value", reason: "a value is out of the range of the type" }
-        );
+        let reason = "a value is out of the range of the type";
+        assert_eq!(error.kind(), ErrorKind::Corrupt { codec: "cast_value", reason });
         for (scaled, about) in [(r#"{"offset":1e999}"#, ".offset"), (r#"{"scale":0}"#, ""), (r#"{"x":1}"#, ".x")] {
             let codec = format!(r#"{{"name":"scale_offset","configuration":{scaled}}}"#);
             let error = of("int16", "[3]", &format!("{codec},{BIG}"), &[]).err().unwrap();
@@ -510,13 +508,8 @@ mod tests_of_elements {
             (r#"{"name":"conditional","configuration":{}},"bytes""#, "$.codecs[0]: conditional"),
         ] {
             let error = of("uint8", "[3]", codecs, &[]).err().unwrap();
-            assert_eq!(
-                (error.kind(), error.about()),
-                (
-                    ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec"),
-                    &*format!("zarr.json: {about}")
-                )
-            );
+            let unknown = ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec");
+            assert_eq!((error.kind(), error.about()), (unknown, &*format!("zarr.json: {about}")));
         }
     }
 

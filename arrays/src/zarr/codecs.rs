@@ -596,10 +596,8 @@ mod tests {
         };
         assert_eq!(own.configuration.members().len(), 1);
         let error = own.unknown();
-        assert_eq!(
-            (error.kind(), error.about()),
-            (ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec"), "$: pcodec")
-        );
+        let unknown = ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec");
+        assert_eq!((error.kind(), error.about()), (unknown, "$: pcodec"));
         for (text, about) in [
             (r#"{"id":"blosc","cname":"x"}"#, "$.cname: x"),
             (r#"{"id":"blosc","shuffle":3}"#, "$.shuffle"),
