@@ -263,16 +263,7 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
             None => Ok((first.opened, Stored::Joined(alloc::try_box(first.stored)?))),
         };
     }
-    let mut building = Building {
-        dimension,
-        len: 0,
-        runs: Vec::new(),
-        num_chunks: 0,
-        step: None,
-        is_one_step: true,
-        has_pitch: false,
-        parts: Vec::new(),
-    };
+    let mut building = Building { dimension, is_one_step: true, ..Building::default() };
     let Array { opened: Opened { mut variable, store, element, dimensions, attributes, .. }, stored, .. } = first;
     let has_codecs = store.has_codecs(Access::Read);
     building.add(&variable, store)?;
@@ -367,6 +358,7 @@ fn step(variable: &Variable) -> Result<Option<Option<usize>>> {
 }
 
 /// What arrays come to, one after another.
+#[derive(Default)]
 struct Building {
     dimension: Option<usize>,
     len: usize,

@@ -84,20 +84,14 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
     };
     let (name, datatype, space) = (part(lens[0])?, part(lens[1])?, part(lens[2])?);
     let name = lossy_text(name.split(|byte| *byte == 0).next().unwrap_or_default())?;
-    let mut datatype = Cursor::new(datatype, file.sizes);
-    let datatype = if flags & TYPE_IS_SHARED != 0 && version > 1 {
-        let shared = shared(file, kind::DATATYPE, &mut datatype)?;
-        Datatype::read(&mut Cursor::new(&shared.bytes, file.sizes))?
-    } else {
-        Datatype::read(&mut datatype)?
+    let whole = |bytes, flag, kind| match flags & flag != 0 && version > 1 {
+        true => Ok(shared(file, kind, &mut Cursor::new(bytes, file.sizes))?.bytes),
+        false => Ok::<_, Error>(alloc::copied(bytes)?),
     };
-    let mut space = Cursor::new(space, file.sizes);
-    let space = if flags & SPACE_IS_SHARED != 0 && version > 1 {
-        let shared = shared(file, kind::DATASPACE, &mut space)?;
-        Dataspace::read(&mut Cursor::new(&shared.bytes, file.sizes))?
-    } else {
-        Dataspace::read(&mut space)?
-    };
+    let datatype = whole(datatype, TYPE_IS_SHARED, kind::DATATYPE)?;
+    let datatype = Datatype::read(&mut Cursor::new(&datatype, file.sizes))?;
+    let space = whole(space, SPACE_IS_SHARED, kind::DATASPACE)?;
+    let space = Dataspace::read(&mut Cursor::new(&space, file.sizes))?;
     let len = space.count()?.checked_mul(datatype.size).ok_or(ErrorKind::Truncated)?;
     let bytes = alloc::copied(cursor.take(len)?)?;
     Ok(Stored { name, datatype, space, bytes, order })

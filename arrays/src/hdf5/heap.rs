@@ -267,6 +267,18 @@ impl FractalHeap {
         }
     }
 
+    /// What a block has behind its beginning, which tells where it begins in the heap.
+    fn block<'b>(&self, mark: &[u8; 4], bytes: &'b [u8], begin: u64, sizes: Sizes) -> Result<Cursor<'b>> {
+        let mut cursor = Cursor::new(bytes, sizes);
+        cursor.mark(mark)?;
+        cursor.version(0)?;
+        cursor.skip(sizes.address)?;
+        match cursor.number(self.offset_size)? == begin {
+            true => Ok(cursor),
+            false => Err(malformed("the offset of a heap block does not match")),
+        }
+    }
+
     /// The address of a child of a block of blocks, and how it is stored if it has been through filters. Of the rows
     /// the first ones have direct blocks.
     fn child(
@@ -284,13 +296,7 @@ impl FractalHeap {
         let position = |number: u64| number * sizes.address as u64 + number.min(num_direct) * of_filters as u64;
         let len = before as u64 + position(rows * self.width);
         let bytes = file.read(address, len + 4)?;
-        let mut cursor = Cursor::new(&bytes, sizes);
-        cursor.mark(b"FHIB")?;
-        cursor.version(0)?;
-        cursor.skip(sizes.address)?;
-        if cursor.number(self.offset_size)? != begin {
-            return Err(malformed("the offset of a heap block does not match"));
-        }
+        let mut cursor = self.block(b"FHIB", &bytes, begin, sizes)?;
         verify(&bytes, sizes)?;
         cursor.skip(usize::try_from(position(number)).unwrap_or(usize::MAX))?;
         let child = cursor.address()?;
@@ -310,14 +316,7 @@ impl FractalHeap {
         (address, size, stored): (u64, u64, Option<Filtered>),
     ) -> Result<(u64, Vec<u8>)> {
         let mut bytes = self.read_stored(file, address, size, stored)?;
-        let sizes = file.sizes;
-        let mut cursor = Cursor::new(&bytes, sizes);
-        cursor.mark(b"FHDB")?;
-        cursor.version(0)?;
-        cursor.skip(sizes.address)?;
-        if cursor.number(self.offset_size)? != begin {
-            return Err(malformed("the offset of a heap block does not match"));
-        }
+        let mut cursor = self.block(b"FHDB", &bytes, begin, file.sizes)?;
         if self.has_checksums {
             let at = cursor.position();
             let due = cursor.u32()?;

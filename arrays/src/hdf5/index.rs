@@ -589,16 +589,8 @@ mod tests {
     #[test]
     fn entries_of_an_extensible_array_follow_each_other() {
         let entries = Entries { is_filtered: false, size: 8 };
-        let array = ExtensibleArray {
-            entries,
-            bits: 32,
-            in_index: 4,
-            first: 16,
-            pointers: 4,
-            page: 1024,
-            unlimited: 0,
-            index: None,
-        };
+        let (bits, in_index, first, pointers, page, unlimited) = (32, 4, 16, 4, 1024, 0);
+        let array = ExtensibleArray { entries, bits, in_index, first, pointers, page, unlimited, index: None };
         assert_eq!((array.in_index_block(), array.super_blocks()), ((6, 25), (4, 29)));
         let mut due = (None, 0, 0);
         for number in 4..100_000 {

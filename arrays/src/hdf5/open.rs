@@ -13,7 +13,7 @@ use super::files::Files;
 use super::group::{Group, Link, NO_COORDINATE, Target, is_group};
 use super::header::Header;
 use super::index::Index;
-use super::text::{self, HeapFile, HeapTexts};
+use super::text::{self, HeapTexts};
 use crate::alloc;
 use crate::codec::{self, Codec, CodecUse};
 use crate::copier::TextElement;
@@ -552,9 +552,7 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
         let count = variable.chunk_bytes() / strings::ELEMENT;
         let chunk_bytes = count.checked_mul(size).ok_or(ErrorKind::OutOfMemory)?;
         store.set_limit(limits.string_chunk());
-        let of =
-            HeapFile { storage: &file.storage, name: &file.name, len: file.len, base: file.base, sizes: file.sizes };
-        let mut texts = ChunkStore::new(HeapTexts::new(store, chunk_bytes, &of)?)?;
+        let mut texts = ChunkStore::new(HeapTexts::new(store, chunk_bytes, file)?)?;
         texts.set_limit(limits.string_chunk());
         let chunks = TextChunks::new(texts, Some("writing to HDF5 files"));
         return Ok((variable, ChunkStore::lending_texts(chunks)?, element));

@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::attribute::heap_id;
 use super::bytes::{Cursor, Sizes, malformed};
+use super::file::File;
 use super::heap::{self, Collection, Collections, HeapId};
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -30,22 +31,13 @@ pub(super) struct HeapTexts {
     kept: Lock<Collections>,
 }
 
-/// The file that a heap is in: its storage, its name, its length, and where its addresses begin.
-pub(super) struct HeapFile<'f> {
-    pub storage: &'f Storage,
-    pub name: &'f str,
-    pub len: u64,
-    pub base: u64,
-    pub sizes: Sizes,
-}
-
 impl HeapTexts {
-    pub(super) fn new(chunks: ChunkStore<'static>, chunk_bytes: usize, file: &HeapFile<'_>) -> Result<Self> {
+    pub(super) fn new(chunks: ChunkStore<'static>, chunk_bytes: usize, file: &File) -> Result<Self> {
         Ok(HeapTexts {
             chunks,
             chunk_bytes,
             storage: file.storage.clone(),
-            file: alloc::text(file.name)?,
+            file: alloc::text(&file.name)?,
             file_len: file.len,
             base: file.base,
             sizes: file.sizes,
