@@ -15,22 +15,15 @@
 //! It opens variables of netCDF, HDF5 and cfdb files for reading only. It refuses an array with an unsupported feature,
 //! and the message in the context names that feature.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::CStr;
 use std::path::Path;
 use std::ptr;
 
-use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
-use super::context::{report, report_transfer};
-use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context, nczchunk_var};
-use super::pointers::{destination, guard, hand_over, handle, handle_mut, hyperslab, required_mut, take_back, text};
 use super::points::Chosen;
+use super::prelude::*;
 use super::read::nczchunk_read_vars;
 use super::write::nczchunk_write_vars;
 use nczchunk::Array;
-use nczchunk_engine::element::ElementType;
-use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::grid::Access;
-use nczchunk_engine::status::NOERR;
 use nczchunk_engine::strings::{self, KeptTexts};
 
 /// Opens an array. path is a directory or a zip file. name is the array's path below it, such as "ocean/sst", and is
@@ -53,15 +46,11 @@ pub unsafe extern "C" fn nczchunk_array_open(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the texts are NULL or end with a NUL, and array is NULL or a place for a pointer, by the header's
-    // general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            let (name, access) = (optional_text(name)?, access(mode)?);
-            hand_over(array, || nczchunk_array::new(Array::open(path, name, access)?))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        let (name, access) = (optional_text(name)?, access(mode)?);
+        hand_over(array, || nczchunk_array::new(Array::open(path, name, access)?))
+    }))
 }
 
 /// Opens an array in a storage whose metadata you have already, from consolidated metadata or a catalogue: document is
@@ -82,16 +71,12 @@ pub unsafe extern "C" fn nczchunk_array_open_document(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, the texts are NULL or end with a NUL, and array is NULL or a place for a
-    // pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let storage = &handle(storage, "storage is NULL")?.0;
-            let (name, access) = (optional_text(name)?, access(mode)?);
-            let document = utf8(text(document, "document is NULL")?)?;
-            hand_over(array, || nczchunk_array::new(Array::open_document(storage, name, document, access)?))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = &handle(storage, "storage is NULL")?.0;
+        let (name, access) = (optional_text(name)?, access(mode)?);
+        let document = utf8(text(document, "document is NULL")?)?;
+        hand_over(array, || nczchunk_array::new(Array::open_document(storage, name, document, access)?))
+    }))
 }
 
 /// Opens an array in a storage: see nczchunk_array_open. The array can still use the storage after
@@ -106,22 +91,18 @@ pub unsafe extern "C" fn nczchunk_array_open_in(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; storage is NULL or alive.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let (name, access) = (optional_text(name)?, access(mode)?);
-            hand_over(array, || nczchunk_array::new(Array::open_in(&storage.0, name, access)?))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let (name, access) = (optional_text(name)?, access(mode)?);
+        hand_over(array, || nczchunk_array::new(Array::open_in(&storage.0, name, access)?))
+    }))
 }
 
 /// Closes an array. Frees the array and everything that belongs to it, such as its variable, its store and its strings.
 /// NULL is allowed. All written data are in the storage before this call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_close(array: *mut nczchunk_array) {
-    // SAFETY: array is NULL or came from one of the functions that open and create, by the header's general promise.
-    unsafe { take_back(array) }
+    by_promise!(take_back(array))
 }
 
 /// Reads a hyperslab of an array: nczchunk_read_vars with the array's variable and store.
@@ -141,19 +122,17 @@ pub unsafe extern "C" fn nczchunk_array_read(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the promises about the arguments are the same, and NULL for an array is NULL for what it lends.
-    unsafe {
-        match array.as_ref() {
-            Some(of_texts) if *of_texts.array.element_type() == ElementType::String => {
-                let none = ptr::null();
-                read_texts(&of_texts.array, Chosen::Lists { start, count, stride, lists: none }, data, context)
-            }
-            _ => {
-                let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
-                nczchunk_read_vars(var, store, start, count, stride, data, context)
-            }
+    // NULL for an array is NULL for what it lends.
+    by_promise!(match array.as_ref() {
+        Some(of_texts) if *of_texts.array.element_type() == ElementType::String => {
+            let lists = ptr::null();
+            read_texts(&of_texts.array, Chosen::Lists { start, count, stride, lists }, data, context)
         }
-    }
+        _ => {
+            let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
+            nczchunk_read_vars(var, store, start, count, stride, data, context)
+        }
+    })
 }
 
 /// Reads strings. None is handed over before all are read.
@@ -166,17 +145,13 @@ pub(super) unsafe fn read_texts(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let variable = array.variable();
-            let check = |len| destination(data.cast(), len).map(|_| ());
-            let texts =
-                chosen.with(variable, |slab| strings::read(variable, array.store(), slab, options, done, check))?;
-            texts.hand_over(data);
-            Ok(())
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let variable = array.variable();
+        let check = |len| destination(data.cast(), len).map(|_| ());
+        let texts = chosen.with(variable, |slab| strings::read(variable, array.store(), slab, options, done, check))?;
+        texts.hand_over(data);
+        Ok(())
+    }))
 }
 
 /// Reads a hyperslab of an array of variable-length strings into one block of memory, instead of one block for each
@@ -204,28 +179,24 @@ pub unsafe extern "C" fn nczchunk_array_read_strings(
     nbytes: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let array = &handle(array, "array is NULL")?.array;
-            let (block, nbytes) = (handle_mut(block, "block is NULL")?, handle_mut(nbytes, "nbytes is NULL")?);
-            array.check_text()?;
-            let slab = hyperslab(array.variable(), start, count, stride)?;
-            let read = KeptTexts::read(array.variable(), array.store(), &slab, options, done)?;
-            (*block, *nbytes) = read.into_block()?;
-            Ok(())
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let array = &handle(array, "array is NULL")?.array;
+        let (block, nbytes) = (handle_mut(block, "block is NULL")?, handle_mut(nbytes, "nbytes is NULL")?);
+        array.check_text()?;
+        let slab = hyperslab(array.variable(), start, count, stride)?;
+        let read = KeptTexts::read(array.variable(), array.store(), &slab, options, done)?;
+        (*block, *nbytes) = read.into_block()?;
+        Ok(())
+    }))
 }
 
 /// Frees strings that were read, and sets their pointers to NULL. Pointers that are NULL are skipped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_strings_free(num_strings: usize, strings: *mut *mut c_char) {
-    // SAFETY: strings is NULL or has so many, each of them NULL or the caller's own.
-    let _ = guard(|| unsafe {
+    by_promise!(drop(guard(|| {
         strings::free(required_mut(strings, num_strings, "strings is NULL")?);
         Ok(())
-    });
+    })));
 }
 
 /// Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE: nczchunk_write_vars with the array's variable
@@ -245,32 +216,28 @@ pub unsafe extern "C" fn nczchunk_array_write(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    let writable = unsafe { array.as_ref() }.map_or(Ok(()), |array| array.array.check_writable());
-    // SAFETY: the promises about the arguments are the same, and NULL for an array is NULL for what it lends.
-    unsafe {
-        if let Err(error) = writable {
-            return report(context, || Err(error));
+    // NULL for an array is NULL for what it lends.
+    by_promise!(match array.as_ref().map(|array| array.array.check_writable()) {
+        Some(Err(error)) => report(context, || Err(error)),
+        _ => {
+            let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
+            nczchunk_write_vars(var, store, start, count, stride, data, context)
         }
-        let (var, store) = (nczchunk_array_var(array), nczchunk_array_store(array));
-        nczchunk_write_vars(var, store, start, count, stride, data, context)
-    }
+    })
 }
 
 /// Returns the variable of an array: its rank, lengths, chunks and fill value. Plans are made for it. It belongs to the
 /// array, and is valid until the array is closed or resized. Returns NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_var(array: *const nczchunk_array) -> *const nczchunk_var {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_var::lent(array.array.variable()))
+    by_promise!(array.as_ref().map_or(ptr::null(), |array| nczchunk_var::lent(array.array.variable())))
 }
 
 /// Returns the store of an array, for the functions that take one. It belongs to the array, and is valid until the
 /// array is closed. It is read-only if the array was opened with NCZCHUNK_READ. Returns NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *const nczchunk_chunk_store {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    unsafe { array.as_ref() }.map_or(ptr::null(), |array| nczchunk_chunk_store::lent(array.array.store()))
+    by_promise!(array.as_ref().map_or(ptr::null(), |array| nczchunk_chunk_store::lent(array.array.store())))
 }
 
 /// Returns netCDF's number for the type of an array's elements, such as 5 for NC_FLOAT. Returns 0 for a type that
@@ -279,24 +246,21 @@ pub unsafe extern "C" fn nczchunk_array_store(array: *const nczchunk_array) -> *
 /// strings of 5 bytes, whose elements are these bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_type(array: *const nczchunk_array) -> c_int {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    unsafe { array.as_ref() }.map_or(0, |array| array.array.element_type().netcdf_type())
+    by_promise!(array.as_ref().map_or(0, |array| array.array.element_type().netcdf_type()))
 }
 
 /// Returns numpy's name for the type of an array's elements, such as "float32", "datetime64[ns]" or "S5". The string
 /// belongs to the array; it is empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_type_name(array: *const nczchunk_array) -> *const c_char {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.type_name.as_ptr())
+    by_promise!(array.as_ref().map_or(c"".as_ptr(), |array| array.type_name.as_ptr()))
 }
 
 /// Returns the storage format of an array: "Zarr v2", "Zarr v3", "NCZarr", "netCDF classic", "cfdb", or "HDF5" (the
 /// format of netCDF-4 files). The string belongs to the array; it is empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_format(array: *const nczchunk_array) -> *const c_char {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    unsafe { array.as_ref() }.map_or(c"".as_ptr(), |array| array.format.as_ptr())
+    by_promise!(array.as_ref().map_or(c"".as_ptr(), |array| array.format.as_ptr()))
 }
 
 /// Calls found for each codec of an array's chunks, in the order of encoding: with its name, such as "zstd", and its
@@ -312,29 +276,22 @@ pub unsafe extern "C" fn nczchunk_array_codecs(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive, and found takes what is documented, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let array = &handle(array, "array is NULL")?.array;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            for (name, configuration) in array.codecs()? {
-                let (name, configuration) = (c_text(name)?, c_text(configuration)?);
-                match found(user, name.as_ptr(), configuration.as_ptr()) {
-                    NOERR => {}
-                    status => return Err(ErrorKind::Callback(status).into()),
-                }
-            }
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        let array = &handle(array, "array is NULL")?.array;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        for (name, configuration) in array.codecs()? {
+            let (name, configuration) = (c_text(name)?, c_text(configuration)?);
+            called(found(user, name.as_ptr(), configuration.as_ptr()))?;
+        }
+        Ok(())
+    }))
 }
 
 /// Returns the name of dimension d of an array. It is empty if the dimension has no name, if there is no such
 /// dimension, and for NULL. The string belongs to the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_dimname(array: *const nczchunk_array, d: usize) -> *const c_char {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    let names = unsafe { array.as_ref() }.map_or(&[][..], |array| &array.dimension_names);
+    let names = by_promise!(array.as_ref()).map_or(&[][..], |array| &array.dimension_names);
     names.get(d).map_or(c"".as_ptr(), |name| name.as_ptr())
 }
 
@@ -352,13 +309,10 @@ pub unsafe extern "C" fn nczchunk_array_set_cache(
     cache: *const nczchunk_cache,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(array, "array is NULL")?.array.set_cache(cache.as_ref().map(|cache| &cache.0));
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(array, "array is NULL")?.array.set_cache(cache.as_ref().map(|cache| &cache.0));
+        Ok(())
+    }))
 }
 
 /// Sets whether every chunk is decoded completely: see nczchunk_chunk_store_set_verify.
@@ -370,13 +324,10 @@ pub unsafe extern "C" fn nczchunk_array_set_verify(
     verify: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(array, "array is NULL")?.array.set_verify(verify != 0);
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(array, "array is NULL")?.array.set_verify(verify != 0);
+        Ok(())
+    }))
 }
 
 fn access(mode: c_int) -> Result<Access> {
@@ -392,8 +343,7 @@ fn access(mode: c_int) -> Result<Access> {
 /// # Safety
 /// As for [`text`].
 pub(super) unsafe fn optional_text<'a>(pointer: *const c_char) -> Result<&'a str> {
-    // SAFETY: the caller's promise is the same.
-    if pointer.is_null() { Ok("") } else { utf8(unsafe { text(pointer, "") }?) }
+    if pointer.is_null() { Ok("") } else { utf8(by_promise!(text(pointer, ""))?) }
 }
 
 /// The path behind a pointer: on Unix any bytes, elsewhere UTF-8.
@@ -401,8 +351,7 @@ pub(super) unsafe fn optional_text<'a>(pointer: *const c_char) -> Result<&'a str
 /// # Safety
 /// As for [`text`].
 pub(super) unsafe fn file_path<'a>(pointer: *const c_char) -> Result<&'a Path> {
-    // SAFETY: the caller's promise is the same.
-    let text = unsafe { text(pointer, "path is NULL") }?;
+    let text = by_promise!(text(pointer, "path is NULL"))?;
     #[cfg(unix)]
     {
         use std::ffi::OsStr;

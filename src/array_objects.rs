@@ -5,11 +5,9 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Display;
 
-use nczchunk::Array;
-use nczchunk::AttributeValue;
 use nczchunk::object::{Name, Storage};
-use nczchunk::{Attribute, AttributeValues};
-use nczchunk_engine::alloc::{self, push, try_box};
+use nczchunk::{Array, Attribute, AttributeValue, AttributeValues};
+use nczchunk_engine::alloc::{self, try_box};
 use nczchunk_engine::error::{ErrorKind, Result};
 
 /// An open array. Any number of threads may read it at the same time if its storage allows that; every built-in storage
@@ -30,10 +28,8 @@ pub struct nczchunk_storage(pub(super) Storage);
 impl nczchunk_array {
     /// An array as C knows it, whose strings end with a NUL.
     pub(super) fn new(array: Array) -> Result<Self> {
-        let mut dimension_names = Vec::new();
-        for d in 0..array.variable().rank() {
-            push(&mut dimension_names, c_text(array.dimension_name(d).unwrap_or_default())?)?;
-        }
+        let dimension_name = |d| c_text(array.dimension_name(d).unwrap_or_default());
+        let dimension_names = alloc::try_collected((0..array.variable().rank()).map(dimension_name))?;
         let (attributes, attributes_json) = c_attributes(array.attributes(), array.attributes_json())?;
         Ok(nczchunk_array {
             type_name: c_text(array.element_type())?,
@@ -67,11 +63,7 @@ impl nczchunk_array {
 
 /// Attributes as C knows them, one by one and as one string.
 fn c_attributes(list: &[Attribute], json: &str) -> Result<(Vec<CAttribute>, CString)> {
-    let mut attributes = Vec::new();
-    for attribute in list {
-        push(&mut attributes, CAttribute::new(attribute)?)?;
-    }
-    Ok((attributes, c_text(json)?))
+    Ok((alloc::try_collected(list.iter().map(CAttribute::new))?, c_text(json)?))
 }
 
 /// An attribute as C knows it.
@@ -117,20 +109,14 @@ impl CAttribute {
             }
             AttributeValues::Texts(texts) => {
                 one.num_values = texts.len();
-                for text in texts {
-                    alloc::push(&mut one.texts, c_text(text)?)?;
-                }
+                one.texts = alloc::try_collected(texts.iter().map(c_text))?;
                 // The texts stay where they are when the attribute is moved.
-                for text in &one.texts {
-                    alloc::push(&mut one.pointers, text.as_ptr())?;
-                }
+                one.pointers = alloc::collected(one.texts.iter().map(|text| text.as_ptr()))?;
             }
         }
         Ok(one)
     }
-}
 
-impl CAttribute {
     /// The values, or the pointers to the strings.
     pub(super) fn values(&self) -> *const c_void {
         match self.texts.as_slice() {

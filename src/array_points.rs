@@ -3,14 +3,9 @@
 //! nczchunk_read_points, nczchunk_read_lists and the functions that write, with the array's variable and store. Arrays
 //! of variable-length strings are read and written as by nczchunk_array_read and nczchunk_array_write.
 
-use std::ffi::{c_int, c_void};
-
 use super::array::{nczchunk_array_store, nczchunk_array_var, read_texts};
-use super::array_objects::nczchunk_array;
-use super::context::report;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::points::{self, Chosen};
-use nczchunk_engine::element::ElementType;
+use super::prelude::*;
 
 /// Reads single elements of an array: see nczchunk_read_points, which has the same errors.
 #[unsafe(no_mangle)]
@@ -21,8 +16,7 @@ pub unsafe extern "C" fn nczchunk_array_read_points(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the promises about the arguments are the same.
-    unsafe { read(array, Chosen::Points { num_points, points }, data, context) }
+    by_promise!(read(array, Chosen::Points { num_points, points }, data, context))
 }
 
 /// Writes single elements of an array that was opened with NCZCHUNK_WRITE: see nczchunk_write_points, which has the
@@ -35,8 +29,7 @@ pub unsafe extern "C" fn nczchunk_array_write_points(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the promises about the arguments are the same.
-    unsafe { write(array, Chosen::Points { num_points, points }, data, context) }
+    by_promise!(write(array, Chosen::Points { num_points, points }, data, context))
 }
 
 /// Reads a hyperslab of an array that has a list of indices along some dimensions: see nczchunk_read_lists, which has
@@ -51,8 +44,7 @@ pub unsafe extern "C" fn nczchunk_array_read_lists(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the promises about the arguments are the same.
-    unsafe { read(array, Chosen::Lists { start, count, stride, lists }, data, context) }
+    by_promise!(read(array, Chosen::Lists { start, count, stride, lists }, data, context))
 }
 
 /// Writes a hyperslab of an array that was opened with NCZCHUNK_WRITE, and that has a list of indices along some
@@ -67,8 +59,7 @@ pub unsafe extern "C" fn nczchunk_array_write_lists(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the promises about the arguments are the same.
-    unsafe { write(array, Chosen::Lists { start, count, stride, lists }, data, context) }
+    by_promise!(write(array, Chosen::Lists { start, count, stride, lists }, data, context))
 }
 
 /// Reads what is named one by one.
@@ -81,18 +72,12 @@ unsafe fn read(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match array.as_ref() {
-            Some(of_texts) if *of_texts.array.element_type() == ElementType::String => {
-                read_texts(&of_texts.array, chosen, data, context)
-            }
-            _ => {
-                let (var, store) = lent(array);
-                points::read(var, store, chosen, data, context)
-            }
+    by_promise!(match array.as_ref() {
+        Some(of_texts) if *of_texts.array.element_type() == ElementType::String => {
+            read_texts(&of_texts.array, chosen, data, context)
         }
-    }
+        _ => points::read(nczchunk_array_var(array), nczchunk_array_store(array), chosen, data, context),
+    })
 }
 
 /// Writes what is named one by one.
@@ -105,21 +90,8 @@ unsafe fn write(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if let Some(Err(error)) = array.as_ref().map(|array| array.array.check_writable()) {
-            return report(context, || Err(error));
-        }
-        let (var, store) = lent(array);
-        points::write(var, store, chosen, data, context)
-    }
-}
-
-/// What an array lends; NULL for NULL.
-///
-/// # Safety
-/// array is NULL or alive.
-unsafe fn lent(array: *const nczchunk_array) -> (*const nczchunk_var, *const nczchunk_chunk_store) {
-    // SAFETY: the caller's promise.
-    unsafe { (nczchunk_array_var(array), nczchunk_array_store(array)) }
+    by_promise!(match array.as_ref().map(|array| array.array.check_writable()) {
+        Some(Err(error)) => report(context, || Err(error)),
+        _ => points::write(nczchunk_array_var(array), nczchunk_array_store(array), chosen, data, context),
+    })
 }

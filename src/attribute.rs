@@ -2,16 +2,7 @@
 //!
 //! Read the attributes of an array, one by one or all as JSON.
 
-use std::ffi::{c_char, c_int, c_void};
-
-use super::array::utf8;
-use super::array_objects::{CAttribute, c_text, nczchunk_array};
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, write_growing};
-use super::objects::nczchunk_context;
-use super::pointers::{handle, text};
-use nczchunk_engine::error::{Error, ErrorKind, Result};
-use nczchunk_engine::status::NOERR;
+use super::prelude::*;
 
 /// An attribute. Set struct_size before a call fills it in. The pointers belong to the array, and are valid until the
 /// attributes are changed or the array is closed.
@@ -31,15 +22,12 @@ pub struct nczchunk_attribute {
     /// strings: const char *const *.
     pub values: *const c_void,
 }
-assert_can_grow!(nczchunk_attribute, values: *const c_void);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size.
-unsafe impl Growing for nczchunk_attribute {}
+growing!(nczchunk_attribute, values: *const c_void);
 
 /// Returns the number of an array's attributes, without those that the formats reserve. Returns 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_num_attributes(array: *const nczchunk_array) -> usize {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    unsafe { array.as_ref() }.map_or(0, |array| array.attributes.len())
+    by_promise!(array.as_ref().map_or(0, |array| array.attributes.len()))
 }
 
 /// Checks whether an array's attributes can be read. An array whose attributes alone are broken can be opened, and then
@@ -52,8 +40,7 @@ pub unsafe extern "C" fn nczchunk_array_check_attributes(
     array: *const nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe { report(context, || readable(handle(array, "array is NULL")?)) }
+    by_promise!(report(context, || readable(handle(array, "array is NULL")?)))
 }
 
 /// Refuses attributes that cannot be read.
@@ -72,17 +59,14 @@ pub unsafe extern "C" fn nczchunk_array_attribute(
     attribute: *mut nczchunk_attribute,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let array = handle(array, "array is NULL")?;
-            readable(array)?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            let found = array.array.attributes().iter().position(|attribute| attribute.name() == name);
-            let i = found.ok_or_else(|| Error::from(ErrorKind::NoAttribute).in_object(name))?;
-            write_growing(attribute, told(&array.attributes[i]))
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle(array, "array is NULL")?;
+        readable(array)?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        let found = array.array.attributes().iter().position(|attribute| attribute.name() == name);
+        let i = found.ok_or_else(|| Error::from(ErrorKind::NoAttribute).in_object(name))?;
+        write_growing(attribute, told(&array.attributes[i]))
+    }))
 }
 
 /// Returns the i-th attribute, in the order in which they are stored.
@@ -96,22 +80,18 @@ pub unsafe extern "C" fn nczchunk_array_attribute_at(
     attribute: *mut nczchunk_attribute,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let attributes = &handle(array, "array is NULL")?.attributes;
-            let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
-            write_growing(attribute, told(found))
-        })
-    }
+    by_promise!(report(context, || {
+        let attributes = &handle(array, "array is NULL")?.attributes;
+        let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
+        write_growing(attribute, told(found))
+    }))
 }
 
 /// Returns all attributes as a JSON object in a string: unchanged, if they are stored in that form. The string belongs
 /// to the array; it is "{}" for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_attributes_json(array: *const nczchunk_array) -> *const c_char {
-    // SAFETY: array is NULL or alive, by the header's general promise.
-    unsafe { array.as_ref() }.map_or(c"{}".as_ptr(), |array| array.attributes_json.as_ptr())
+    by_promise!(array.as_ref().map_or(c"{}".as_ptr(), |array| array.attributes_json.as_ptr()))
 }
 
 /// Calls found for each thing that is stored with an array and that the library does not show: a copy of the array does
@@ -133,8 +113,7 @@ pub unsafe extern "C" fn nczchunk_array_left_out(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive, and found takes what is documented, by the header's general promise.
-    unsafe { report(context, || tell_left_out(handle(array, "array is NULL")?.array.left_out(), found, user)) }
+    by_promise!(report(context, || tell_left_out(handle(array, "array is NULL")?.array.left_out(), found, user)))
 }
 
 /// Calls `found` for everything that is left out: with the name of the attribute, and the reason.
@@ -149,11 +128,7 @@ pub(super) unsafe fn tell_left_out(
     let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
     for error in left_out {
         let (name, reason) = (c_text(error.about())?, c_text(error.kind())?);
-        // SAFETY: the caller's promise; the texts are alive.
-        match unsafe { found(user, name.as_ptr(), reason.as_ptr()) } {
-            NOERR => {}
-            status => return Err(ErrorKind::Callback(status).into()),
-        }
+        called(by_promise!(found(user, name.as_ptr(), reason.as_ptr())))?;
     }
     Ok(())
 }

@@ -15,12 +15,7 @@
 //! fetched itself. While one thread fetches a chunk, others that need it wait; so a callback must not read the same
 //! chunk of the same store. Writes go through to the store immediately.
 
-use std::ffi::c_int;
-
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, write_growing};
-use super::objects::{nczchunk_cache, nczchunk_chunk_store, nczchunk_context};
-use super::pointers::{hand_over, handle, handle_mut, take_back};
+use super::prelude::*;
 use nczchunk_engine::cache::Cache;
 
 /// The statistics of a cache: its requests and its contents. Set struct_size before a call fills it in.
@@ -42,9 +37,7 @@ pub struct nczchunk_cache_statistics {
     /// The number of chunks that were dropped to make room.
     pub evictions: u64,
 }
-assert_can_grow!(nczchunk_cache_statistics, evictions: u64);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_cache_statistics {}
+growing!(nczchunk_cache_statistics, evictions: u64);
 
 /// Creates a cache that keeps up to limit bytes of decoded chunks. Free it with nczchunk_cache_free. A cache of 32 MiB
 /// or more may take some MiB in addition, if the system has large pages.
@@ -56,15 +49,13 @@ pub unsafe extern "C" fn nczchunk_cache_new(
     cache: *mut *mut nczchunk_cache,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: cache is NULL or a place for a pointer, by the header's general promise.
-    unsafe { report(context, || hand_over(cache, || Ok(nczchunk_cache(Cache::new(limit)?)))) }
+    by_promise!(report(context, || hand_over(cache, || Ok(nczchunk_cache(Cache::new(limit)?)))))
 }
 
 /// Frees a cache. Stores that use it can still use it. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_cache_free(cache: *mut nczchunk_cache) {
-    // SAFETY: cache is NULL or came from nczchunk_cache_new, by the header's general promise.
-    unsafe { take_back(cache) }
+    by_promise!(take_back(cache))
 }
 
 /// Sets the cache for a store's decoded chunks; NULL for none. Chunks of the store in another cache are dropped.
@@ -76,13 +67,10 @@ pub unsafe extern "C" fn nczchunk_chunk_store_set_cache(
     cache: *const nczchunk_cache,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(store, "store is NULL")?.0.set_cache(cache.as_ref().map(|cache| &cache.0));
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(store, "store is NULL")?.0.set_cache(cache.as_ref().map(|cache| &cache.0));
+        Ok(())
+    }))
 }
 
 /// Returns the statistics of a cache: its requests and its contents.
@@ -94,20 +82,17 @@ pub unsafe extern "C" fn nczchunk_cache_get_statistics(
     statistics: *mut nczchunk_cache_statistics,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let now = handle(cache, "cache is NULL")?.0.statistics();
-            let told = nczchunk_cache_statistics {
-                struct_size: 0,
-                chunks: now.chunks,
-                bytes: now.bytes,
-                limit: now.limit,
-                hits: now.hits,
-                misses: now.misses,
-                evictions: now.evictions,
-            };
-            write_growing(statistics, told)
-        })
-    }
+    by_promise!(report(context, || {
+        let now = handle(cache, "cache is NULL")?.0.statistics();
+        let told = nczchunk_cache_statistics {
+            struct_size: 0,
+            chunks: now.chunks,
+            bytes: now.bytes,
+            limit: now.limit,
+            hits: now.hits,
+            misses: now.misses,
+            evictions: now.evictions,
+        };
+        write_growing(statistics, told)
+    }))
 }

@@ -3,16 +3,8 @@
 //! Compute the chunk lengths that cost least for the ways in which an array is read, and those that netCDF-C, h5py and
 //! rechunkit choose for a variable by default.
 
-use std::ffi::c_int;
-
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::nczchunk_context;
-use super::pointers::{handle_mut, required, required_mut};
-use nczchunk_engine::alloc;
+use super::prelude::*;
 use nczchunk_engine::chunkshape::{self, Costs, NETCDF_TARGET_BYTES, Pattern, RECHUNKIT_TARGET_BYTES};
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::{ErrorKind, Result};
 
 /// Computes the chunk lengths that netCDF-C gives a netCDF-4 variable, as nc_inq_var_chunking reports them. All fixed
 /// dimensions are shortened by the same factor, unlimited ones to 1.
@@ -35,8 +27,7 @@ pub unsafe extern "C" fn nczchunk_chunkshape_netcdf(
     let choose = |dimlens: &[usize], chunklens: &mut [usize]| {
         chunkshape::netcdf(dimlens, typesize, or_default(target_bytes, NETCDF_TARGET_BYTES), chunklens)
     };
-    // SAFETY: the header's general promise, and the two do not overlap, as documented.
-    unsafe { chosen(rank, dimlens, chunklens, context, choose) }
+    by_promise!(chosen(rank, dimlens, chunklens, context, choose))
 }
 
 /// Computes the chunk lengths that h5py guesses for a dataset that gets a filter or may grow. (HDF5 itself has no
@@ -56,8 +47,7 @@ pub unsafe extern "C" fn nczchunk_chunkshape_h5py(
     context: *mut nczchunk_context,
 ) -> c_int {
     let choose = |dimlens: &[usize], chunklens: &mut [usize]| chunkshape::h5py(dimlens, typesize, chunklens);
-    // SAFETY: the header's general promise, and the two do not overlap, as documented.
-    unsafe { chosen(rank, dimlens, chunklens, context, choose) }
+    by_promise!(chosen(rank, dimlens, chunklens, context, choose))
 }
 
 /// Computes the chunk lengths that rechunkit guesses, which are cfdb's default. Dimensions are shortened in turn to
@@ -81,8 +71,7 @@ pub unsafe extern "C" fn nczchunk_chunkshape_rechunkit(
     let choose = |dimlens: &[usize], chunklens: &mut [usize]| {
         chunkshape::rechunkit(dimlens, typesize, or_default(target_bytes, RECHUNKIT_TARGET_BYTES), chunklens)
     };
-    // SAFETY: the header's general promise, and the two do not overlap, as documented.
-    unsafe { chosen(rank, dimlens, chunklens, context, choose) }
+    by_promise!(chosen(rank, dimlens, chunklens, context, choose))
 }
 
 /// Writes the chunk lengths that a function chooses for the lengths of the dimensions.
@@ -97,13 +86,10 @@ unsafe fn chosen(
     context: *mut nczchunk_context,
     choose: impl FnOnce(&[usize], &mut [usize]) -> Result<()>,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the caller's promise.
-        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+    by_promise!(report(context, || {
+        let (dimlens, chunklens) = lengths(rank, dimlens, chunklens)?;
         choose(dimlens, chunklens)
-    };
-    // SAFETY: the caller's promise.
-    unsafe { report(context, answer) }
+    }))
 }
 
 /// The lengths to read and those to write, after the rank.
@@ -116,8 +102,7 @@ unsafe fn lengths<'a>(
     chunklens: *mut usize,
 ) -> Result<(&'a [usize], &'a mut [usize])> {
     check_rank(rank)?;
-    // SAFETY: the caller's promise.
-    unsafe { Ok((required(dimlens, rank, "dimlens is NULL")?, required_mut(chunklens, rank, "chunklens is NULL")?)) }
+    by_promise!(Ok((required(dimlens, rank, "dimlens is NULL")?, required_mut(chunklens, rank, "chunklens is NULL")?)))
 }
 
 fn or_default(target_bytes: usize, default: usize) -> usize {
@@ -159,10 +144,7 @@ pub struct nczchunk_advise_costs {
     /// How many bytes a second are copied from decoded chunks to where they are wanted. 0 for 4e9.
     pub copying: f64,
 }
-assert_can_grow!(nczchunk_advise_costs, copying: f64);
-// SAFETY: a structure of C with words and numbers only, the first of which is its size; all of them may be 0, and there
-// is no padding at its end.
-unsafe impl Growing for nczchunk_advise_costs {}
+growing!(nczchunk_advise_costs, copying: f64);
 
 /// What a read of a pattern costs with a chunk shape, on average over all places. The structure will not change.
 #[repr(C)]
@@ -203,28 +185,21 @@ pub unsafe extern "C" fn nczchunk_advise(
     seconds: *mut f64,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise, and the lists do not overlap, as documented.
-        let (dimlens, chunklens) = unsafe { lengths(rank, dimlens, chunklens) }?;
+    by_promise!(report(context, || {
+        let (dimlens, chunklens) = lengths(rank, dimlens, chunklens)?;
         let num = num_patterns.checked_mul(rank).ok_or(ErrorKind::Argument("there are too many patterns"))?;
-        // SAFETY: as above.
-        let (patterns, weights) = unsafe {
-            (required(patterns, num, "patterns is NULL")?, required(weights, num_patterns, "weights is NULL")?)
-        };
+        let patterns = required(patterns, num, "patterns is NULL")?;
+        let weights = required(weights, num_patterns, "weights is NULL")?;
         let mut list = Vec::new();
         for (i, &weight) in weights.iter().enumerate() {
             alloc::push(&mut list, Pattern { shape: &patterns[i * rank..][..rank], weight })?;
         }
-        // SAFETY: costs is NULL or a structure of the size that it says.
-        let mean = chunkshape::advise(dimlens, typesize, &list, &unsafe { read_costs(costs) }?, chunklens)?;
-        // SAFETY: seconds is NULL or a place for a number.
-        if let Some(seconds) = unsafe { seconds.as_mut() } {
+        let mean = chunkshape::advise(dimlens, typesize, &list, &read_costs(costs)?, chunklens)?;
+        if let Some(seconds) = seconds.as_mut() {
             *seconds = mean;
         }
         Ok(())
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    }))
 }
 
 /// Computes what a read costs with a chunk shape: see nczchunk_advise. pattern and chunklens have rank entries, and
@@ -242,24 +217,16 @@ pub unsafe extern "C" fn nczchunk_advise_cost(
     cost: *mut nczchunk_advise_cost_of_read,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
+    by_promise!(report(context, || {
         check_rank(rank)?;
-        // SAFETY: the header's general promise.
-        let (dimlens, chunklens, shape) = unsafe {
-            (
-                required(dimlens, rank, "dimlens is NULL")?,
-                required(chunklens, rank, "chunklens is NULL")?,
-                required(pattern, rank, "pattern is NULL")?,
-            )
-        };
-        // SAFETY: costs is NULL or a structure of the size that it says, and cost is NULL or a place for one.
-        let (costs, to) = unsafe { (read_costs(costs)?, handle_mut(cost, "cost is NULL")?) };
+        let dimlens = required(dimlens, rank, "dimlens is NULL")?;
+        let chunklens = required(chunklens, rank, "chunklens is NULL")?;
+        let shape = required(pattern, rank, "pattern is NULL")?;
+        let (costs, to) = (read_costs(costs)?, handle_mut(cost, "cost is NULL")?);
         let found = chunkshape::cost(dimlens, typesize, chunklens, &Pattern { shape, weight: 1.0 }, &costs)?;
         *to = nczchunk_advise_cost_of_read { requests: found.requests, bytes: found.bytes, seconds: found.seconds };
         Ok(())
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    }))
 }
 
 /// # Safety
@@ -269,8 +236,7 @@ unsafe fn read_costs(costs: *const nczchunk_advise_costs) -> Result<Costs> {
     if costs.is_null() {
         return Ok(to);
     }
-    // SAFETY: the caller's promise.
-    let from = unsafe { read_growing(costs) }?;
+    let from = by_promise!(read_growing(costs))?;
     for (number, to) in [
         (from.latency, &mut to.latency),
         (from.bandwidth, &mut to.bandwidth),

@@ -4,14 +4,8 @@
 //! value's variable and two numbers of the header: the variable's begin, and the size of a record. Sizes and offsets
 //! are in bytes. Only the first length may be 0: then the dimension is the file's record dimension.
 
-use std::ffi::c_int;
-
-use super::context::report;
-use super::objects::nczchunk_context;
-use super::pointers::{handle_mut, required};
+use super::prelude::*;
 use nczchunk_engine::classic::{self, ClassicVariable};
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::Result;
 
 /// Computes the size of a variable, or of one record of it if it is a record variable.
 ///
@@ -31,17 +25,13 @@ pub unsafe extern "C" fn nczchunk_classic_varsize(
     padded: *mut u64,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise.
-        let variable = unsafe { variable(rank, dimlens, typesize) }?;
+    by_promise!(report(context, || {
+        let variable = variable(rank, dimlens, typesize)?;
         for (out, bytes) in [(size, variable.size()), (padded, variable.padded_size())] {
-            // SAFETY: NULL, or a place for a number, as documented.
-            unsafe { out.as_mut() }.into_iter().for_each(|out| *out = bytes);
+            out.as_mut().into_iter().for_each(|out| *out = bytes);
         }
         Ok(())
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    }))
 }
 
 /// Computes the size of one record of a file: the distance between a value and the same value in the next record.
@@ -59,15 +49,11 @@ pub unsafe extern "C" fn nczchunk_classic_recsize(
     recsize: *mut u64,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise.
-        let (sizes, out) =
-            unsafe { (required(sizes, nvars, "sizes is NULL")?, handle_mut(recsize, "recsize is NULL")?) };
+    by_promise!(report(context, || {
+        let (sizes, out) = (required(sizes, nvars, "sizes is NULL")?, handle_mut(recsize, "recsize is NULL")?);
         *out = classic::record_size(sizes)?;
         Ok(())
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    }))
 }
 
 /// Computes the offset of a value in bytes from the beginning of the file.
@@ -90,17 +76,12 @@ pub unsafe extern "C" fn nczchunk_classic_offset(
     offset: *mut u64,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise.
-        let variable = unsafe { variable(rank, dimlens, typesize) }?;
-        // SAFETY: the header's general promise; the rank has been checked.
-        let (indices, out) =
-            unsafe { (required(indices, rank, "indices is NULL")?, handle_mut(offset, "offset is NULL")?) };
+    by_promise!(report(context, || {
+        let variable = variable(rank, dimlens, typesize)?;
+        let (indices, out) = (required(indices, rank, "indices is NULL")?, handle_mut(offset, "offset is NULL")?);
         *out = variable.offset(begin, recsize, indices)?;
         Ok(())
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, answer) }
+    }))
 }
 
 /// The variable, after the rank.
@@ -109,6 +90,5 @@ pub unsafe extern "C" fn nczchunk_classic_offset(
 /// `dimlens` is NULL or points to `rank` readable lengths.
 unsafe fn variable<'a>(rank: usize, dimlens: *const usize, typesize: usize) -> Result<ClassicVariable<'a>> {
     check_rank(rank)?;
-    // SAFETY: the caller's promise.
-    ClassicVariable::new(unsafe { required(dimlens, rank, "dimlens is NULL") }?, typesize)
+    ClassicVariable::new(by_promise!(required(dimlens, rank, "dimlens is NULL"))?, typesize)
 }

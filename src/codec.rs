@@ -14,18 +14,14 @@
 //! it decodes into a buffer of the expected size. Data that decode to another length fail with NCZCHUNK_EBADCHUNK, and
 //! data that do not decode fail with NCZCHUNK_EIO; but see nczchunk_chunk_store_set_verify.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_uint};
 use std::ops::Range;
 
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::{nczchunk_chunk_store, nczchunk_codec, nczchunk_context};
-use super::pointers::{hand_over, handle_mut, required, take_back, text};
+use super::callbacks::Callbacks;
+use super::prelude::*;
 use nczchunk_engine::alloc::Slot;
 use nczchunk_engine::buffer::Buffer;
 use nczchunk_engine::codec::{self, Codec};
-use nczchunk_engine::error::{Error, ErrorKind, Result};
-use nczchunk_engine::status::NOERR;
 
 /// Options for encoding with zstd.
 #[repr(C)]
@@ -38,9 +34,7 @@ pub struct nczchunk_zstd_options {
     /// 1 to leave out the checksum that follows the data, else 0.
     pub no_checksum: usize,
 }
-assert_can_grow!(nczchunk_zstd_options, no_checksum: usize);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_zstd_options {}
+growing!(nczchunk_zstd_options, no_checksum: usize);
 
 /// Makes the codec zstd. options is for encoding; NULL stands for zeros. Free the codec with nczchunk_codec_free,
 /// unless a store has taken it over.
@@ -53,18 +47,15 @@ pub unsafe extern "C" fn nczchunk_codec_zstd(
     codec: *mut *mut nczchunk_codec,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
+    by_promise!(report(context, || hand_over(codec, || {
         let (mut level, mut checksum) = (0, true);
         if !options.is_null() {
-            // SAFETY: options is a structure of the size that it says, as documented.
-            let options = unsafe { read_growing(options) }?;
+            let options = read_growing(options)?;
             level = options.level.clamp(i32::MIN as isize, i32::MAX as isize) as i32;
             checksum = options.no_checksum == 0;
         }
         Ok(nczchunk_codec(codec::built_in::zstd(level, checksum)?))
-    };
-    // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
-    unsafe { report(context, || hand_over(codec, make)) }
+    })))
 }
 
 /// Makes the codec for the HDF5 filter of this number. It takes the parameters of nc_def_var_filter. Filters are, for
@@ -84,21 +75,17 @@ pub unsafe extern "C" fn nczchunk_codec_filter(
     codec: *mut *mut nczchunk_codec,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: parameters has so many entries, as documented.
-        let parameters = unsafe { required(parameters, num_parameters, "parameters is NULL") }?;
+    by_promise!(report(context, || hand_over(codec, || {
+        let parameters = required(parameters, num_parameters, "parameters is NULL")?;
         Ok(nczchunk_codec(codec::of_filter(filter, parameters)?))
-    };
-    // SAFETY: codec is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
-    unsafe { report(context, || hand_over(codec, make)) }
+    })))
 }
 
 /// Returns 1 if the library was built with the codec of this name, such as "blosc", "zstd" or "sharding_indexed".
 /// Returns 0 for any other name and for NULL. docs/formats.md lists all names.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_has_codec(name: *const c_char) -> c_int {
-    // SAFETY: name is NULL or a text, by the header's general promise.
-    let name = unsafe { text(name, "") };
+    let name = by_promise!(text(name, ""));
     name.is_ok_and(|name| name.to_str().is_ok_and(nczchunk::has_codec)).into()
 }
 
@@ -148,9 +135,7 @@ pub struct nczchunk_codec_callbacks {
     /// thread.
     pub concurrent: usize,
 }
-assert_can_grow!(nczchunk_codec_callbacks, concurrent: usize);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_codec_callbacks {}
+growing!(nczchunk_codec_callbacks, concurrent: usize);
 
 /// Makes a codec of your own. name is for messages; up to 63 bytes of it are copied, and the callbacks are copied. Free
 /// the codec with nczchunk_codec_free, unless a store has taken it over.
@@ -164,27 +149,23 @@ pub unsafe extern "C" fn nczchunk_codec_new(
     codec: *mut *mut nczchunk_codec,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: name is NULL or a text, callbacks NULL or a structure of the size that it says, as documented.
-        let (name, callbacks) = unsafe { (text(name, "name is NULL")?, read_growing(callbacks)?) };
+    by_promise!(report(context, || {
+        let (name, callbacks) = (text(name, "name is NULL")?, read_growing(callbacks)?);
         let decode = callbacks.decode.ok_or(ErrorKind::Argument("the decode callback is NULL"))?;
-        // SAFETY: codec is NULL or a place for a pointer, by the header's general promise.
-        let out = unsafe { handle_mut(codec, "codec is NULL") }?;
+        let out = handle_mut(codec, "codec is NULL")?;
         // From here on destroy would be called, so that nothing may fail any more.
         let (slot, outer) = (Slot::new()?, Slot::new()?);
+        let callbacks = Callbacks::new(callbacks, callbacks.user, callbacks.destroy);
         let custom = Custom { name: Name::new(name), callbacks, decode };
         *out = Box::into_raw(outer.fill(nczchunk_codec(slot.fill(custom))));
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, make) }
+    }))
 }
 
 /// Frees a codec that no store has taken over, and calls destroy. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_codec_free(codec: *mut nczchunk_codec) {
-    // SAFETY: codec is NULL or came from one of the functions above and was not taken over, as documented.
-    unsafe { take_back(codec) }
+    by_promise!(take_back(codec))
 }
 
 /// Adds a codec to the end of a store's chain, which is in the order of encoding. The codec encodes the output of the
@@ -199,9 +180,8 @@ pub unsafe extern "C" fn nczchunk_chunk_store_add_codec(
     codec: *mut nczchunk_codec,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let add = || {
-        // SAFETY: both are NULL or alive, by the header's general promise.
-        let store = unsafe { handle_mut(store, "store is NULL") }?;
+    by_promise!(report(context, || {
+        let store = handle_mut(store, "store is NULL")?;
         if codec.is_null() {
             return Err(ErrorKind::Argument("codec is NULL").into());
         }
@@ -210,9 +190,7 @@ pub unsafe extern "C" fn nczchunk_chunk_store_add_codec(
         let codec = unsafe { Box::from_raw(codec) };
         store.0.push_codec(codec.0);
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, add) }
+    }))
 }
 
 /// A name of at most 63 bytes.
@@ -242,15 +220,9 @@ impl Name {
 
 struct Custom {
     name: Name,
-    callbacks: nczchunk_codec_callbacks,
+    callbacks: Callbacks<nczchunk_codec_callbacks>,
     decode: unsafe extern "C" fn(*mut c_void, *mut nczchunk_coding) -> c_int,
 }
-
-// SAFETY: the callbacks and their user pointer are used from several threads only if they say that they allow it, or if
-// the caller's own threads do so, which is then the caller's responsibility.
-unsafe impl Send for Custom {}
-// SAFETY: as above.
-unsafe impl Sync for Custom {}
 
 impl Custom {
     /// Calls a callback with these bytes and this empty buffer.
@@ -315,15 +287,6 @@ impl Codec for Custom {
 
     fn is_concurrent(&self) -> bool {
         self.callbacks.concurrent != 0
-    }
-}
-
-impl Drop for Custom {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: the codec is being freed, which happens once.
-            unsafe { destroy(self.callbacks.user) };
-        }
     }
 }
 

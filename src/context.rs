@@ -16,15 +16,12 @@
 //!
 //! A context also sets how many threads a call may use, and the progress callback.
 
-use std::ffi::{c_char, c_int, c_void};
 use std::fmt::Write;
 
 use super::message::Message;
-use super::objects::nczchunk_context;
-use super::pointers::{guard, hand_over, handle_mut, take_back};
+use super::prelude::*;
 use super::progress::nczchunk_progress;
 use nczchunk_engine::cancel::CancelGuard;
-use nczchunk_engine::error::{Error, ErrorKind, Result};
 use nczchunk_engine::transfer::{Options, Progress};
 
 /// Creates a context. Free it with nczchunk_context_free.
@@ -32,7 +29,7 @@ use nczchunk_engine::transfer::{Options, Progress};
 /// Errors: NCZCHUNK_EINVAL (context is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_context) -> c_int {
-    let new = || {
+    by_promise!(report(std::ptr::null_mut(), || hand_over(context, || {
         Ok(nczchunk_context {
             threads: 1,
             uses_cache: true,
@@ -42,40 +39,32 @@ pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_contex
             message: Message::EMPTY,
             chunks_done: 0,
         })
-    };
-    // SAFETY: context is NULL or a place for a pointer, by the header's general promise.
-    let result = guard(|| unsafe { hand_over(context, new) });
-    result.map_or_else(|error| error.status(), |()| nczchunk_engine::status::NOERR)
+    })))
 }
 
 /// Frees a context. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_free(context: *mut nczchunk_context) {
-    // SAFETY: context is NULL or came from nczchunk_context_new, by the header's general promise.
-    unsafe { take_back(context) }
+    by_promise!(take_back(context))
 }
 
 /// Returns the status of the last call; NCZCHUNK_NOERR for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_status(context: *const nczchunk_context) -> c_int {
-    // SAFETY: the header's general promise.
-    unsafe { error_of(context) }.map_or(nczchunk_engine::status::NOERR, Error::status)
+    by_promise!(error_of(context).map_or(nczchunk_engine::status::NOERR, Error::status))
 }
 
 /// Returns the message for the error of the last call, a sentence of at most 511 bytes. It is empty if the call
 /// succeeded, and for NULL. It belongs to the context and is valid until the next call with that context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_message(context: *const nczchunk_context) -> *const c_char {
-    // SAFETY: the header's general promise.
-    let message = unsafe { context.as_ref() }.map_or(&Message::EMPTY, |context| &context.message);
-    message.bytes.as_ptr().cast()
+    by_promise!(context.as_ref()).map_or(&Message::EMPTY, |context| &context.message).bytes.as_ptr().cast()
 }
 
 /// Returns the dimension in which the last call failed, counted from 0; -1 if the error does not concern a dimension.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_dimension(context: *const nczchunk_context) -> c_int {
-    // SAFETY: the header's general promise.
-    let dimension = unsafe { error_of(context) }.and_then(Error::dimension);
+    let dimension = by_promise!(error_of(context)).and_then(Error::dimension);
     dimension.and_then(|dimension| c_int::try_from(dimension).ok()).unwrap_or(-1)
 }
 
@@ -84,12 +73,10 @@ pub unsafe extern "C" fn nczchunk_context_dimension(context: *const nczchunk_con
 /// that context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_chunk(context: *const nczchunk_context, rank: *mut usize) -> *const isize {
-    // SAFETY: the header's general promise.
-    let Some(chunk) = (unsafe { error_of(context) }).and_then(Error::chunk) else {
+    let Some(chunk) = by_promise!(error_of(context)).and_then(Error::chunk) else {
         return std::ptr::null();
     };
-    // SAFETY: rank is NULL or a place for a number, by the header's general promise.
-    if let Some(rank) = unsafe { rank.as_mut() } {
+    if let Some(rank) = by_promise!(rank.as_mut()) {
         *rank = chunk.len();
     }
     chunk.as_ptr()
@@ -100,8 +87,7 @@ pub unsafe extern "C" fn nczchunk_context_chunk(context: *const nczchunk_context
 /// several threads or requests in flight, some were and some were not. Returns 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_chunks_done(context: *const nczchunk_context) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { context.as_ref() }.map_or(0, |context| context.chunks_done)
+    by_promise!(context.as_ref().map_or(0, |context| context.chunks_done))
 }
 
 /// Sets the progress callback of a context; NULL removes it. It is called in the calling thread only: before each chunk
@@ -116,14 +102,11 @@ pub unsafe extern "C" fn nczchunk_context_set_progress(
     progress: Option<unsafe extern "C" fn(user: *mut c_void, progress: *const nczchunk_progress) -> c_int>,
     user: *mut c_void,
 ) -> c_int {
-    let set = || {
-        // SAFETY: the header's general promise.
-        let context = unsafe { handle_mut(context, "context is NULL") }?;
+    by_promise!(report(context, || {
+        let context = handle_mut(context, "context is NULL")?;
         (context.progress, context.progress_user) = (progress, user);
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, set) }
+    }))
 }
 
 /// Sets the largest number of threads, including the caller's, that a call with this context may use at the same time.
@@ -144,17 +127,14 @@ pub unsafe extern "C" fn nczchunk_context_set_progress(
 /// Errors: NCZCHUNK_EINVAL (context is NULL; threads is 0).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_context, threads: usize) -> c_int {
-    let set = || {
-        // SAFETY: the header's general promise.
-        let context = unsafe { handle_mut(context, "context is NULL") }?;
+    by_promise!(report(context, || {
+        let context = handle_mut(context, "context is NULL")?;
         if threads == 0 {
             return Err(ErrorKind::Argument("the number of threads is 0").into());
         }
         context.threads = threads;
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, set) }
+    }))
 }
 
 /// Sets whether calls with this context use the cache of a store or array. With 0, reads look for nothing there, and
@@ -164,8 +144,7 @@ pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_con
 /// Errors: NCZCHUNK_EINVAL (context is NULL).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_set_uses_cache(context: *mut nczchunk_context, uses_cache: c_int) -> c_int {
-    // SAFETY: the header's general promise.
-    match unsafe { context.as_mut() } {
+    match by_promise!(context.as_mut()) {
         Some(context) => c_int::from(std::mem::replace(&mut context.uses_cache, uses_cache != 0)),
         None => nczchunk_engine::status::EINVAL,
     }
@@ -174,8 +153,7 @@ pub unsafe extern "C" fn nczchunk_context_set_uses_cache(context: *mut nczchunk_
 /// # Safety
 /// The pointer is NULL or points to a context.
 unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
-    // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
-    unsafe { context.as_ref() }?.error.as_ref()
+    by_promise!(context.as_ref()?.error.as_ref())
 }
 
 /// Runs the body of a C function, and notes its result in the context. The body may call functions of the caller's, and
@@ -185,8 +163,7 @@ unsafe fn error_of<'a>(context: *const nczchunk_context) -> Option<&'a Error> {
 /// The pointer is NULL or points to a context that nobody else uses meanwhile.
 pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
     let _held = CancelGuard::hold();
-    // SAFETY: the caller's promise is the same.
-    unsafe { report_with(context, |_| body()) }
+    by_promise!(report_with(context, |_| body()))
 }
 
 /// [`report`] for a body that only computes, in which no thread can be cancelled anyway.
@@ -194,8 +171,7 @@ pub(super) unsafe fn report(context: *mut nczchunk_context, body: impl FnOnce() 
 /// # Safety
 /// As for [`report`].
 pub(super) unsafe fn report_computed(context: *mut nczchunk_context, body: impl FnOnce() -> Result<()>) -> c_int {
-    // SAFETY: the caller's promise is the same.
-    unsafe { report_with(context, |_| body()) }
+    by_promise!(report_with(context, |_| body()))
 }
 
 /// [`report`] for a body that transfers chunks: it gets the limits, and counts the chunks it has done.

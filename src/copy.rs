@@ -2,14 +2,10 @@
 //!
 //! Copy a box of elements between two blocks of memory with any strides. All functions above use this copy.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report;
-use super::objects::nczchunk_context;
-use super::pointers::{self, required};
+use super::pointers;
+use super::prelude::*;
 use nczchunk_engine::copy::{Axis, StridedCopy};
-use nczchunk_engine::dims::{self, check_rank};
-use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::dims;
 use nczchunk_engine::variable::check_element_size;
 
 /// Copies a box of elements between two blocks of memory, each with its own strides. All functions above use it to copy
@@ -42,8 +38,7 @@ pub unsafe extern "C" fn nczchunk_copy_strided(
     destination_strides: *const isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the lists are NULL or have rank entries, and the blocks are NULL or have their sizes, as documented.
-    let copy = || unsafe {
+    by_promise!(report(context, || {
         check_rank(rank)?;
         check_element_size(element_size)?;
         let swap = match word_size {
@@ -83,7 +78,5 @@ pub unsafe extern "C" fn nczchunk_copy_strided(
         }
         let mut out = pointers::destination(destination.cast(), destination_size)?;
         copy.run(pointers::source(source.cast(), source_size)?, source_offset, &mut out, destination_offset)
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report(context, copy) }
+    }))
 }

@@ -19,25 +19,12 @@
 //!
 //! This example creates a Zarr v3 array with the fill value 0, in chunks of about 16 MiB that are compressed with zstd.
 
-use std::ffi::{c_char, c_int, c_void};
-
-use super::array::{file_path, optional_text, utf8};
-use super::array_objects::{nczchunk_array, nczchunk_storage};
 use super::attribute::nczchunk_attribute;
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::nczchunk_context;
-use super::pointers::{hand_over_boxed, handle, handle_mut, optional, required, text};
-use super::var::{NCZCHUNK_ENDIAN_BIG, NCZCHUNK_ENDIAN_LITTLE, NCZCHUNK_ENDIAN_NATIVE};
-use nczchunk::AttributeValue;
-use nczchunk::{Array, ArrayFormat, Description};
-use nczchunk_engine::alloc;
+use super::prelude::*;
+use super::var::endian;
+use nczchunk::{Array, ArrayFormat, AttributeValue, Description};
 use nczchunk_engine::chunk_list::ChunkRun;
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::element::ElementType;
-use nczchunk_engine::error::{Error, ErrorKind, Result};
 use nczchunk_engine::key::Separator;
-use nczchunk_engine::variable::Endian;
 
 /// The format Zarr v3.
 pub const NCZCHUNK_ZARR_V3: c_int = 3;
@@ -118,9 +105,7 @@ pub struct nczchunk_description {
     /// For each dimension the number of entries in its list of chunk_lengths.
     pub num_chunks: *const usize,
 }
-assert_can_grow!(nczchunk_description, num_chunks: *const usize);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
-unsafe impl Growing for nczchunk_description {}
+growing!(nczchunk_description, num_chunks: *const usize);
 
 /// Creates an array and opens it with NCZCHUNK_WRITE. path is a directory, which is created if it does not exist. name
 /// is the path of the new array below it, such as "ocean/sst", and is NULL or empty if path is to be the array itself.
@@ -143,17 +128,13 @@ pub unsafe extern "C" fn nczchunk_array_create(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the texts are NULL or end with a NUL, description is NULL or a structure of the size that it says, and
-    // array is NULL or a place for a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            let name = optional_text(name)?;
-            hand_over_boxed(array, || {
-                described(description, |all| Array::create_as(path, name, all, nczchunk_array::boxed))
-            })
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        let name = optional_text(name)?;
+        hand_over_boxed(array, || {
+            described(description, |all| Array::create_as(path, name, all, nczchunk_array::boxed))
         })
-    }
+    }))
 }
 
 /// Creates an array in a storage: see nczchunk_array_create.
@@ -167,16 +148,13 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
     array: *mut *mut nczchunk_array,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; storage is NULL or alive.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let name = optional_text(name)?;
-            hand_over_boxed(array, || {
-                described(description, |all| Array::create_in_as(&storage.0, name, all, nczchunk_array::boxed))
-            })
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let name = optional_text(name)?;
+        hand_over_boxed(array, || {
+            described(description, |all| Array::create_in_as(&storage.0, name, all, nczchunk_array::boxed))
         })
-    }
+    }))
 }
 
 /// Changes the shape of an array that was opened with NCZCHUNK_WRITE. shape has a length for each dimension. The
@@ -202,15 +180,11 @@ pub unsafe extern "C" fn nczchunk_array_resize(
     shape: *const usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, and shape has a length for each dimension, by the
-    // header's general promise.
-    unsafe {
-        report(context, || {
-            let array = &mut handle_mut(array, "array is NULL")?.array;
-            let shape = required(shape, array.variable().rank(), "shape is NULL")?;
-            array.resize(shape)
-        })
-    }
+    by_promise!(report(context, || {
+        let array = &mut handle_mut(array, "array is NULL")?.array;
+        let shape = required(shape, array.variable().rank(), "shape is NULL")?;
+        array.resize(shape)
+    }))
 }
 
 /// Reads the metadata of an array again and drops its cached chunks and shard indices. The next read returns what is
@@ -226,14 +200,11 @@ pub unsafe extern "C" fn nczchunk_array_resize(
 /// of nczchunk_array_open. After an error the array is as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_array_refresh(array: *mut nczchunk_array, context: *mut nczchunk_context) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let array = handle_mut(array, "array is NULL")?;
-            *array = nczchunk_array::new(array.array.reopened()?)?;
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle_mut(array, "array is NULL")?;
+        *array = nczchunk_array::new(array.array.reopened()?)?;
+        Ok(())
+    }))
 }
 
 /// Sets or adds an attribute of an array that was opened with NCZCHUNK_WRITE, immediately. type is netCDF's number for
@@ -260,18 +231,12 @@ pub unsafe extern "C" fn nczchunk_array_set_attribute(
     values: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, name is NULL or a text, and values are as many of the
-    // type as documented.
-    unsafe {
-        report(context, || {
-            let array = handle_mut(array, "array is NULL")?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            let is_texts = r#type == ElementType::String.netcdf_type();
-            let texts = if is_texts { texts(num_values, values)? } else { Vec::new() };
-            let value = value(r#type, num_values, values, &texts)?;
-            array.change_attribute(name, Some(value))
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle_mut(array, "array is NULL")?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        let texts = texts(r#type, num_values, values)?;
+        array.change_attribute(name, Some(value(r#type, num_values, values, &texts)?))
+    }))
 }
 
 /// Sets or adds several attributes of an array that was opened with NCZCHUNK_WRITE, immediately: each member of a JSON
@@ -286,13 +251,10 @@ pub unsafe extern "C" fn nczchunk_array_set_attributes_json(
     attributes_json: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, and attributes_json is NULL or a text.
-    unsafe {
-        report(context, || {
-            let array = handle_mut(array, "array is NULL")?;
-            array.update_attributes(utf8(text(attributes_json, "attributes_json is NULL")?)?)
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle_mut(array, "array is NULL")?;
+        array.update_attributes(utf8(text(attributes_json, "attributes_json is NULL")?)?)
+    }))
 }
 
 /// Removes an attribute of an array that was opened with NCZCHUNK_WRITE, immediately: see nczchunk_array_set_attribute.
@@ -305,13 +267,10 @@ pub unsafe extern "C" fn nczchunk_array_remove_attribute(
     name: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive and nobody else uses it, and name is NULL or a text.
-    unsafe {
-        report(context, || {
-            let array = handle_mut(array, "array is NULL")?;
-            array.change_attribute(utf8(text(name, "name is NULL")?)?, None)
-        })
-    }
+    by_promise!(report(context, || {
+        let array = handle_mut(array, "array is NULL")?;
+        array.change_attribute(utf8(text(name, "name is NULL")?)?, None)
+    }))
 }
 
 /// Calls `create` with what a structure of C's describes.
@@ -322,38 +281,27 @@ unsafe fn described<T>(
     description: *const nczchunk_description,
     create: impl FnOnce(&Description<'_>) -> Result<T>,
 ) -> Result<T> {
-    // SAFETY: the caller's promise.
-    let from = unsafe { read_growing(description) }?;
+    let from = by_promise!(read_growing(description))?;
     check_rank(from.rank)?;
     let element = match c_int::try_from(from.r#type) {
-        // SAFETY: the name is NULL or a text.
-        Ok(0) => utf8(unsafe { text(from.type_name, "neither type nor type_name is set") }?)?.parse()?,
+        Ok(0) => utf8(by_promise!(text(from.type_name, "neither type nor type_name is set"))?)?.parse()?,
         Ok(number) => ElementType::of_netcdf_type(number).ok_or(ErrorKind::ElementType)?,
         Err(_) => return Err(ErrorKind::ElementType.into()),
     };
-    // SAFETY: each list is NULL or has as many entries as are documented.
-    let (shape, chunk_shape, shard_shape, names) = unsafe {
-        (
-            required(from.shape, from.rank, "shape is NULL")?,
-            given(from.chunk_shape, from.rank),
-            given(from.shard_shape, from.rank),
-            given(from.dimension_names, from.rank).unwrap_or_default(),
-        )
-    };
-    let mut dimension_names = Vec::new();
-    for name in names {
-        // SAFETY: a name is NULL or a text.
-        alloc::push(&mut dimension_names, unsafe { optional_text(*name) }?)?;
-    }
+    let (shape, chunk_shape, shard_shape, names) = by_promise!((
+        required(from.shape, from.rank, "shape is NULL")?,
+        given(from.chunk_shape, from.rank),
+        given(from.shard_shape, from.rank),
+        given(from.dimension_names, from.rank).unwrap_or_default(),
+    ));
+    let dimension_names = by_promise!(alloc::try_collected(names.iter().map(|name| optional_text(*name)))?);
     let mut lists = Vec::new();
-    // SAFETY: both lists are NULL or have an entry for each dimension.
-    let (lengths, nums) = unsafe { (given(from.chunk_lengths, from.rank), optional(from.num_chunks, from.rank)) };
+    let (lengths, nums) = by_promise!((given(from.chunk_lengths, from.rank), optional(from.num_chunks, from.rank)));
     for (d, &lengths) in lengths.unwrap_or_default().iter().enumerate() {
         let mut list = Vec::new();
         if !lengths.is_null() {
             let num_chunks = nums.and_then(|nums| nums.get(d)).copied().unwrap_or(0);
-            // SAFETY: the list has as many entries.
-            for &len in unsafe { required(lengths, num_chunks, "chunk_lengths") }? {
+            for &len in by_promise!(required(lengths, num_chunks, "chunk_lengths"))? {
                 alloc::push(&mut list, ChunkRun::new(1, len))?;
             }
             if list.is_empty() {
@@ -362,32 +310,17 @@ unsafe fn described<T>(
         }
         alloc::push(&mut lists, list)?;
     }
-    let mut chunk_runs = Vec::new();
-    for list in &lists {
-        alloc::push(&mut chunk_runs, list.as_slice())?;
-    }
-    // SAFETY: codecs is NULL or has as many entries, whose names and configurations are NULL or texts.
-    let codecs = unsafe { chosen_codecs(from.codecs, from.num_codecs, from.uncompressed) }?;
-    // SAFETY: the list is NULL or has as many attributes, which are as documented.
-    let listed = unsafe { attributes(from.attributes, from.num_attributes) }?;
-    let mut texts_of = Vec::new();
-    for attribute in &listed {
-        let is_texts = c_int::try_from(attribute.r#type) == Ok(ElementType::String.netcdf_type());
-        // SAFETY: the values are as documented.
-        let list = if is_texts { unsafe { texts(attribute.num_values, attribute.values) }? } else { Vec::new() };
-        alloc::push(&mut texts_of, list)?;
-    }
-    let mut attributes = Vec::new();
-    for (attribute, texts) in listed.iter().zip(&texts_of) {
-        // SAFETY: the name is NULL or a text, and the values are as documented.
-        unsafe {
-            let number = c_int::try_from(attribute.r#type).unwrap_or(0);
-            let name = utf8(text(attribute.name, "an attribute's name is NULL")?)?;
-            alloc::push(&mut attributes, (name, value(number, attribute.num_values, attribute.values, texts)?))?;
-        }
-    }
-    // SAFETY: the text is NULL or ends with a NUL.
-    let attributes_json = unsafe { optional_text(from.attributes_json) }?;
+    let chunk_runs = alloc::collected(lists.iter().map(Vec::as_slice))?;
+    let codecs = by_promise!(chosen_codecs(from.codecs, from.num_codecs, from.uncompressed))?;
+    let listed = by_promise!(attributes(from.attributes, from.num_attributes))?;
+    let number = |attribute: &nczchunk_attribute| c_int::try_from(attribute.r#type).unwrap_or(0);
+    let texts_of =
+        by_promise!(alloc::try_collected(listed.iter().map(|one| texts(number(one), one.num_values, one.values))))?;
+    let attributes = by_promise!(alloc::try_collected(listed.iter().zip(&texts_of).map(|(one, texts)| {
+        let name = utf8(text(one.name, "an attribute's name is NULL")?)?;
+        Ok::<_, Error>((name, value(number(one), one.num_values, one.values, texts)?))
+    })))?;
+    let attributes_json = by_promise!(optional_text(from.attributes_json))?;
     let mut to = Description::new(shape, element)
         .with_dimension_names(&dimension_names)
         .with_attributes_json(attributes_json)
@@ -403,15 +336,13 @@ unsafe fn described<T>(
         to = to.with_shard_shape(shard_shape);
     }
     if !from.fill_value.is_null() {
-        // SAFETY: it points to an element, which is a text's pointer if texts have any length.
-        to = to.with_fill_value(unsafe {
-            match element {
-                ElementType::String => {
-                    text(from.fill_value.cast::<*const c_char>().read_unaligned(), "the fill value is NULL")?.to_bytes()
-                }
-                _ => std::slice::from_raw_parts(from.fill_value.cast(), element.size()),
+        // It points to an element, which is a text's pointer if texts have any length.
+        to = to.with_fill_value(by_promise!(match element {
+            ElementType::String => {
+                text(from.fill_value.cast::<*const c_char>().read_unaligned(), "the fill value is NULL")?.to_bytes()
             }
-        });
+            _ => std::slice::from_raw_parts(from.fill_value.cast(), element.size()),
+        }));
     }
     if from.separator != 0 {
         let separator = u32::try_from(from.separator).ok().and_then(char::from_u32).unwrap_or('\0');
@@ -432,14 +363,10 @@ pub(super) unsafe fn chosen_codecs<'t>(
     num_codecs: usize,
     uncompressed: usize,
 ) -> Result<Option<Vec<(&'t str, &'t str)>>> {
-    let mut settings = Vec::new();
-    // SAFETY: the caller's promise.
-    for codec in unsafe { required::<nczchunk_codec_setting>(codecs, num_codecs, "codecs is NULL") }? {
-        // SAFETY: the caller's promise.
-        let (name, configuration) =
-            unsafe { (text(codec.name, "a codec's name is NULL")?, optional_text(codec.configuration)?) };
-        alloc::push(&mut settings, (utf8(name)?, configuration))?;
-    }
+    let all = by_promise!(required(codecs, num_codecs, "codecs is NULL"))?.iter();
+    let settings = by_promise!(alloc::try_collected(all.map(|codec| {
+        Ok::<_, Error>((utf8(text(codec.name, "a codec's name is NULL")?)?, optional_text(codec.configuration)?))
+    })))?;
     if uncompressed != 0 && !settings.is_empty() {
         return Err(ErrorKind::Argument("codecs must be empty if the chunks are not compressed").into());
     }
@@ -451,8 +378,7 @@ pub(super) unsafe fn chosen_codecs<'t>(
 /// # Safety
 /// As for [`optional`].
 pub(super) unsafe fn given<'a, T>(list: *const T, len: usize) -> Option<&'a [T]> {
-    // SAFETY: the caller's promise.
-    if list.is_null() { None } else { unsafe { optional(list, len) } }
+    if list.is_null() { None } else { by_promise!(optional(list, len)) }
 }
 
 pub(super) fn format(format: usize) -> Result<ArrayFormat> {
@@ -461,15 +387,6 @@ pub(super) fn format(format: usize) -> Result<ArrayFormat> {
         Ok(NCZCHUNK_ZARR_V2) => Ok(ArrayFormat::ZarrV2),
         Ok(NCZCHUNK_NCZARR) => Ok(ArrayFormat::NcZarr),
         _ => Err(ErrorKind::Argument("format must be NCZCHUNK_ZARR_V3, NCZCHUNK_ZARR_V2 or NCZCHUNK_NCZARR").into()),
-    }
-}
-
-pub(super) fn endian(endian: usize) -> Result<Endian> {
-    match c_int::try_from(endian) {
-        Ok(NCZCHUNK_ENDIAN_NATIVE) => Ok(Endian::Native),
-        Ok(NCZCHUNK_ENDIAN_LITTLE) => Ok(Endian::Little),
-        Ok(NCZCHUNK_ENDIAN_BIG) => Ok(Endian::Big),
-        _ => Err(ErrorKind::Argument("endian must be one of the NCZCHUNK_ENDIAN_ constants").into()),
     }
 }
 
@@ -488,18 +405,16 @@ unsafe fn attributes(list: *const nczchunk_attribute, len: usize) -> Result<Vec<
     Ok(attributes)
 }
 
-/// Strings in a list of C's.
+/// Strings in a list of C's; none for another type.
 ///
 /// # Safety
-/// `values` is NULL or has so many pointers, each of them NULL or to a string.
-pub(super) unsafe fn texts<'a>(num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
-    let mut texts = Vec::new();
-    // SAFETY: the caller's promise.
-    for value in unsafe { required(values.cast::<*const c_char>(), num_values, "values is NULL") }? {
-        // SAFETY: the caller's promise.
-        alloc::push(&mut texts, utf8(unsafe { text(*value, "a string is NULL") }?)?)?;
+/// `values` is NULL or has so many values of the type: of strings, pointers, each of them NULL or to a string.
+pub(super) unsafe fn texts<'a>(r#type: c_int, num_values: usize, values: *const c_void) -> Result<Vec<&'a str>> {
+    if r#type != ElementType::String.netcdf_type() {
+        return Ok(Vec::new());
     }
-    Ok(texts)
+    let values = by_promise!(required(values.cast::<*const c_char>(), num_values, "values is NULL"))?;
+    by_promise!(alloc::try_collected(values.iter().map(|value| utf8(text(*value, "a string is NULL")?))))
 }
 
 /// The values of an attribute; several strings are those that are given.
@@ -515,28 +430,24 @@ pub(super) unsafe fn value<'a>(
     /// # Safety
     /// As for [`value`].
     unsafe fn list<'a, T>(num_values: usize, values: *const c_void) -> Result<&'a [T]> {
-        // SAFETY: the caller's promise.
-        unsafe { required(values.cast(), num_values, "values is NULL") }
+        by_promise!(required(values.cast(), num_values, "values is NULL"))
     }
     const NO_TEXT: ErrorKind = ErrorKind::Argument("the string is not UTF-8");
-    // SAFETY: the caller's promise.
-    Ok(unsafe {
-        match ElementType::of_netcdf_type(r#type).ok_or(ErrorKind::ElementType)? {
-            ElementType::Char => {
-                AttributeValue::Text(std::str::from_utf8(list(num_values, values)?).map_err(|_| NO_TEXT)?)
-            }
-            ElementType::String => AttributeValue::Texts(texts),
-            ElementType::Byte => AttributeValue::Byte(list(num_values, values)?),
-            ElementType::Short => AttributeValue::Short(list(num_values, values)?),
-            ElementType::Int => AttributeValue::Int(list(num_values, values)?),
-            ElementType::Int64 => AttributeValue::Int64(list(num_values, values)?),
-            ElementType::UByte => AttributeValue::UByte(list(num_values, values)?),
-            ElementType::UShort => AttributeValue::UShort(list(num_values, values)?),
-            ElementType::UInt => AttributeValue::UInt(list(num_values, values)?),
-            ElementType::UInt64 => AttributeValue::UInt64(list(num_values, values)?),
-            ElementType::Float => AttributeValue::Float(list(num_values, values)?),
-            ElementType::Double => AttributeValue::Double(list(num_values, values)?),
-            _ => return Err(ErrorKind::ElementType.into()),
+    Ok(by_promise!(match ElementType::of_netcdf_type(r#type).ok_or(ErrorKind::ElementType)? {
+        ElementType::Char => {
+            AttributeValue::Text(std::str::from_utf8(list(num_values, values)?).map_err(|_| NO_TEXT)?)
         }
-    })
+        ElementType::String => AttributeValue::Texts(texts),
+        ElementType::Byte => AttributeValue::Byte(list(num_values, values)?),
+        ElementType::Short => AttributeValue::Short(list(num_values, values)?),
+        ElementType::Int => AttributeValue::Int(list(num_values, values)?),
+        ElementType::Int64 => AttributeValue::Int64(list(num_values, values)?),
+        ElementType::UByte => AttributeValue::UByte(list(num_values, values)?),
+        ElementType::UShort => AttributeValue::UShort(list(num_values, values)?),
+        ElementType::UInt => AttributeValue::UInt(list(num_values, values)?),
+        ElementType::UInt64 => AttributeValue::UInt64(list(num_values, values)?),
+        ElementType::Float => AttributeValue::Float(list(num_values, values)?),
+        ElementType::Double => AttributeValue::Double(list(num_values, values)?),
+        _ => return Err(ErrorKind::ElementType.into()),
+    }))
 }

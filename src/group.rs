@@ -11,18 +11,8 @@
 //! or empty for the storage itself. nczchunk_list_node tells the attributes of a group, nczchunk_list its members, and
 //! nczchunk_group_dimensions the dimensions that it defines.
 
-use std::ffi::{c_char, c_int, c_void};
-
-use super::array::{file_path, optional_text, utf8};
-use super::array_objects::{c_text, nczchunk_storage};
-use super::context::report;
 use super::create::{format, texts, value};
-use super::growing::assert_can_grow;
-use super::objects::nczchunk_context;
-use super::pointers::{handle, text};
-use nczchunk_engine::element::ElementType;
-use nczchunk_engine::error::ErrorKind;
-use nczchunk_engine::status::NOERR;
+use super::prelude::*;
 
 /// Creates a group. path is a directory, which is created if it does not exist. name is the path of the group below it,
 /// such as "ocean/deep", and is NULL or empty if path is to be the group. Missing groups on the way are created.
@@ -45,13 +35,10 @@ pub unsafe extern "C" fn nczchunk_group_create(
     attributes_json: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the texts are NULL or end with a NUL, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let format = if format == 0 { None } else { Some(self::format(format)?) };
-            nczchunk::create_group_at(file_path(path)?, optional_text(name)?, format, optional_text(attributes_json)?)
-        })
-    }
+    by_promise!(report(context, || {
+        let format = if format == 0 { None } else { Some(self::format(format)?) };
+        nczchunk::create_group_at(file_path(path)?, optional_text(name)?, format, optional_text(attributes_json)?)
+    }))
 }
 
 /// Creates a group in a storage: see nczchunk_group_create.
@@ -66,15 +53,12 @@ pub unsafe extern "C" fn nczchunk_group_create_in(
     attributes_json: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; storage is NULL or alive.
-    unsafe {
-        report(context, || {
-            let storage = &handle(storage, "storage is NULL")?.0;
-            let name = optional_text(name)?;
-            let format = if format == 0 { nczchunk::format_above(storage, name)? } else { self::format(format)? };
-            nczchunk::create_group(storage, name, format, optional_text(attributes_json)?, &[])
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = &handle(storage, "storage is NULL")?.0;
+        let name = optional_text(name)?;
+        let format = if format == 0 { nczchunk::format_above(storage, name)? } else { self::format(format)? };
+        nczchunk::create_group(storage, name, format, optional_text(attributes_json)?, &[])
+    }))
 }
 
 /// Sets or adds an attribute of a group, immediately. type, num_values and values are as in
@@ -93,17 +77,12 @@ pub unsafe extern "C" fn nczchunk_group_set_attribute(
     values: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, group and name are NULL or texts, and values are as many of the type as
-    // documented.
-    unsafe {
-        report(context, || {
-            let storage = &handle(storage, "storage is NULL")?.0;
-            let (group, name) = (optional_text(group)?, utf8(text(name, "name is NULL")?)?);
-            let is_texts = r#type == ElementType::String.netcdf_type();
-            let texts = if is_texts { texts(num_values, values)? } else { Vec::new() };
-            nczchunk::change_group_attribute(storage, group, name, Some(value(r#type, num_values, values, &texts)?))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = &handle(storage, "storage is NULL")?.0;
+        let (group, name) = (optional_text(group)?, utf8(text(name, "name is NULL")?)?);
+        let texts = texts(r#type, num_values, values)?;
+        nczchunk::change_group_attribute(storage, group, name, Some(value(r#type, num_values, values, &texts)?))
+    }))
 }
 
 /// Sets or adds several attributes of a group, immediately: each member of a JSON object, as it is. Members may be
@@ -119,14 +98,11 @@ pub unsafe extern "C" fn nczchunk_group_set_attributes_json(
     attributes_json: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, and the texts are NULL or end with a NUL.
-    unsafe {
-        report(context, || {
-            let storage = &handle(storage, "storage is NULL")?.0;
-            let attributes = utf8(text(attributes_json, "attributes_json is NULL")?)?;
-            nczchunk::set_group_attributes_json(storage, optional_text(group)?, attributes)
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = &handle(storage, "storage is NULL")?.0;
+        let attributes = utf8(text(attributes_json, "attributes_json is NULL")?)?;
+        nczchunk::set_group_attributes_json(storage, optional_text(group)?, attributes)
+    }))
 }
 
 /// Removes an attribute of a group, immediately: see nczchunk_group_set_attribute.
@@ -141,14 +117,11 @@ pub unsafe extern "C" fn nczchunk_group_remove_attribute(
     name: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        report(context, || {
-            let storage = &handle(storage, "storage is NULL")?.0;
-            let name = utf8(text(name, "name is NULL")?)?;
-            nczchunk::change_group_attribute(storage, optional_text(group)?, name, None)
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = &handle(storage, "storage is NULL")?.0;
+        let name = utf8(text(name, "name is NULL")?)?;
+        nczchunk::change_group_attribute(storage, optional_text(group)?, name, None)
+    }))
 }
 
 /// Consolidates a group: copies the metadata of all arrays and groups in it into its own metadata, as zarr-python does.
@@ -164,8 +137,10 @@ pub unsafe extern "C" fn nczchunk_group_consolidate(
     group: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, and group is NULL or a text.
-    unsafe { report(context, || nczchunk::consolidate(&handle(storage, "storage is NULL")?.0, optional_text(group)?)) }
+    by_promise!(report(context, || nczchunk::consolidate(
+        &handle(storage, "storage is NULL")?.0,
+        optional_text(group)?
+    )))
 }
 
 /// A dimension that a group defines. All pointers are valid until the callback returns.
@@ -200,26 +175,19 @@ pub unsafe extern "C" fn nczchunk_group_dimensions(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, group is NULL or a text, and found takes what is documented, by the header's
-    // general promise.
-    unsafe {
-        report(context, || {
-            let storage = &handle(storage, "storage is NULL")?.0;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            for dimension in nczchunk::group_dimensions(storage, optional_text(group)?)? {
-                let name = c_text(&*dimension.name)?;
-                let told = nczchunk_dimension {
-                    struct_size: size_of::<nczchunk_dimension>(),
-                    name: name.as_ptr(),
-                    len: dimension.len,
-                    is_unlimited: usize::from(dimension.is_unlimited),
-                };
-                match found(user, &raw const told) {
-                    NOERR => {}
-                    status => return Err(ErrorKind::Callback(status).into()),
-                }
-            }
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = &handle(storage, "storage is NULL")?.0;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        for dimension in nczchunk::group_dimensions(storage, optional_text(group)?)? {
+            let name = c_text(&*dimension.name)?;
+            let told = nczchunk_dimension {
+                struct_size: size_of::<nczchunk_dimension>(),
+                name: name.as_ptr(),
+                len: dimension.len,
+                is_unlimited: usize::from(dimension.is_unlimited),
+            };
+            called(found(user, &raw const told))?;
+        }
+        Ok(())
+    }))
 }

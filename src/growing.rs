@@ -16,10 +16,22 @@ macro_rules! assert_can_grow {
 }
 pub(super) use assert_can_grow;
 
+/// Makes a structure of C's that can grow, which consists of words, numbers, pointers and optional functions, one that
+/// callers fill in or have filled in.
+macro_rules! growing {
+    ($type:ty, $last:ident : $last_type:ty) => {
+        assert_can_grow!($type, $last: $last_type);
+        // SAFETY: zeros are a number, NULL and no function; the rest is asserted.
+        unsafe impl $crate::growing::Growing for $type {}
+    };
+}
+pub(super) use growing;
+
 /// A structure that begins with its own size as a `usize`.
 ///
-/// # Safety The structure has the layout of C, its first field is `struct_size: usize`, all zeros are a valid value of
-/// it, and it has no padding at its end.
+/// # Safety
+/// The structure has the layout of C, its first field is `struct_size: usize`, all zeros are a valid value of it, and
+/// it has no padding at its end.
 pub(super) unsafe trait Growing: Copy {}
 
 /// A structure of the caller's, as large as this library knows it: what the caller's lacks is zero, and what it has
@@ -119,9 +131,7 @@ mod tests {
         a: usize,
         b: usize,
     }
-    // SAFETY: a structure of C with words only, the first of which is its size.
-    unsafe impl Growing for Three {}
-    assert_can_grow!(Three, b: usize);
+    growing!(Three, b: usize);
 
     #[test]
     fn shorter_and_longer_structures_are_understood() {

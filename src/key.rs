@@ -4,14 +4,9 @@
 //! written as a string with a NUL at its end. Each function also returns the key's length, so a first call without a
 //! buffer finds the necessary size.
 
-use std::ffi::{c_char, c_int};
 use std::io::Write;
 
-use super::context::report_computed;
-use super::objects::nczchunk_context;
-use super::pointers::{required, required_mut, text};
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::{ErrorKind, Result};
+use super::prelude::*;
 use nczchunk_engine::key::{Key, KeyStyle, Separator};
 
 /// Writes the key of a chunk in Zarr v2, and in Zarr v3 with the "v2" chunk key encoding: "2.1" or "2/1"; "0" for a
@@ -33,15 +28,11 @@ pub unsafe extern "C" fn nczchunk_key_zarr_v2(
     length: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise.
-        let chunk = unsafe { chunk(rank, chunk_indices) }?;
+    by_promise!(report_computed(context, || {
+        let chunk = chunk(rank, chunk_indices)?;
         let found = KeyStyle::ZarrV2(self::separator(separator)?).key(chunk)?;
-        // SAFETY: the header's general promise.
-        unsafe { write_key(found, key, capacity, length) }
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report_computed(context, answer) }
+        write_key(found, key, capacity, length)
+    }))
 }
 
 /// Writes the key of a chunk in Zarr v3 with the "default" chunk key encoding: "c/2/1" or "c.2.1"; "c" for a scalar.
@@ -57,15 +48,11 @@ pub unsafe extern "C" fn nczchunk_key_zarr_v3(
     length: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise.
-        let chunk = unsafe { chunk(rank, chunk_indices) }?;
+    by_promise!(report_computed(context, || {
+        let chunk = chunk(rank, chunk_indices)?;
         let found = KeyStyle::ZarrV3(self::separator(separator)?).key(chunk)?;
-        // SAFETY: the header's general promise.
-        unsafe { write_key(found, key, capacity, length) }
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report_computed(context, answer) }
+        write_key(found, key, capacity, length)
+    }))
 }
 
 /// Writes the key of a chunk in cfdb: the variable's name, '!', and the chunk's first element in each dimension, with
@@ -88,19 +75,13 @@ pub unsafe extern "C" fn nczchunk_key_cfdb(
     length: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let answer = || {
-        // SAFETY: the header's general promise.
-        let var =
-            unsafe { text(var, "var is NULL") }?.to_str().map_err(|_| ErrorKind::Argument("a name is not UTF-8"))?;
-        // SAFETY: the header's general promise; the rank is checked before the chunk lengths are looked at.
-        let (chunk, chunklens) =
-            unsafe { (chunk(rank, chunk_indices)?, required(chunklens, rank, "chunklens is NULL")?) };
+    by_promise!(report_computed(context, || {
+        let var = text(var, "var is NULL")?.to_str().map_err(|_| ErrorKind::Argument("a name is not UTF-8"))?;
+        // The rank is checked before the chunk lengths are looked at.
+        let (chunk, chunklens) = (chunk(rank, chunk_indices)?, required(chunklens, rank, "chunklens is NULL")?);
         let found = KeyStyle::Cfdb { var, chunklens }.key(chunk)?;
-        // SAFETY: the header's general promise.
-        unsafe { write_key(found, key, capacity, length) }
-    };
-    // SAFETY: context is NULL or a context that nobody else uses, by the header's general promise.
-    unsafe { report_computed(context, answer) }
+        write_key(found, key, capacity, length)
+    }))
 }
 
 /// The chunk indices, after the rank.
@@ -109,8 +90,7 @@ pub unsafe extern "C" fn nczchunk_key_cfdb(
 /// `chunk_indices` is NULL or points to `rank` readable indices.
 unsafe fn chunk<'a>(rank: usize, chunk_indices: *const isize) -> Result<&'a [isize]> {
     check_rank(rank)?;
-    // SAFETY: the caller's promise.
-    unsafe { required(chunk_indices, rank, "chunk_indices is NULL") }
+    by_promise!(required(chunk_indices, rank, "chunk_indices is NULL"))
 }
 
 fn separator(character: c_char) -> Result<Separator> {
@@ -123,8 +103,7 @@ fn separator(character: c_char) -> Result<Separator> {
 /// `key` is NULL or points to `capacity` writable bytes; `length` is NULL or points to a place for a length.
 unsafe fn write_key(found: Key<'_>, key: *mut c_char, capacity: usize, length: *mut usize) -> Result<()> {
     let needed = found.byte_len() + 1;
-    // SAFETY: the caller's promise.
-    if let Some(length) = unsafe { length.as_mut() } {
+    if let Some(length) = by_promise!(length.as_mut()) {
         *length = needed - 1;
     }
     if key.is_null() || capacity == 0 {

@@ -7,13 +7,8 @@
 //! If elements overlap in memory (a stride of 0), a write uses the same values repeatedly, and a read leaves one of the
 //! values there.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report_transfer;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
 use super::plan::{mapped, read_plan, strided, write_plan};
-use super::pointers::handle;
-use nczchunk_engine::grid::Access;
+use super::prelude::*;
 
 /// Reads a hyperslab, as nc_get_varm does. It is nczchunk_read_vars, except that along dimension d the elements are
 /// imap[d] elements apart in data. data points to the first element; imap may be negative. A NULL imap stands for
@@ -31,15 +26,11 @@ pub unsafe extern "C" fn nczchunk_read_varm(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, the lists NULL or with an entry per dimension, and data is NULL or imap
-    // leads to room for what is selected: as documented, and by the header's general promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            let plan = mapped(&var.0, start, count, stride, imap, Access::Read)?;
-            read_plan(&plan, &store.0, data.cast(), options, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        let plan = mapped(&var.0, start, count, stride, imap, Access::Read)?;
+        read_plan(&plan, &store.0, data.cast(), options, done)
+    }))
 }
 
 /// Writes a hyperslab, as nc_put_varm does. It is nczchunk_write_vars with an imap as for nczchunk_read_varm.
@@ -56,14 +47,11 @@ pub unsafe extern "C" fn nczchunk_write_varm(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as in nczchunk_read_varm; data is only read.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            let plan = mapped(&var.0, start, count, stride, imap, Access::Write)?;
-            write_plan(&plan, &store.0, data.cast(), options, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        let plan = mapped(&var.0, start, count, stride, imap, Access::Write)?;
+        write_plan(&plan, &store.0, data.cast(), options, done)
+    }))
 }
 
 /// Reads a hyperslab into a part of a block of memory, forwards or backwards.
@@ -90,16 +78,12 @@ pub unsafe extern "C" fn nczchunk_read_strided(
     memory_strides: *const isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, the lists NULL or with an entry per dimension, and memory is NULL or has
-    // memory_size bytes that nobody else uses: as documented, and by the header's general promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            let place = (memory_size, memory_offset, memory_strides);
-            let plan = strided(&var.0, start, count, stride, place, Access::Read)?;
-            read_plan(&plan, &store.0, memory.cast(), options, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        let place = (memory_size, memory_offset, memory_strides);
+        let plan = strided(&var.0, start, count, stride, place, Access::Read)?;
+        read_plan(&plan, &store.0, memory.cast(), options, done)
+    }))
 }
 
 /// Writes a hyperslab from a part of a block of memory, forwards or backwards, with the arguments of
@@ -119,13 +103,10 @@ pub unsafe extern "C" fn nczchunk_write_strided(
     memory_strides: *const isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as in nczchunk_read_strided; memory is only read.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            let place = (memory_size, memory_offset, memory_strides);
-            let plan = strided(&var.0, start, count, stride, place, Access::Write)?;
-            write_plan(&plan, &store.0, memory.cast(), options, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        let place = (memory_size, memory_offset, memory_strides);
+        let plan = strided(&var.0, start, count, stride, place, Access::Write)?;
+        write_plan(&plan, &store.0, memory.cast(), options, done)
+    }))
 }

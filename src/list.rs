@@ -13,20 +13,11 @@
 //! nczchunk_list("ocean.zarr", NULL, 1, print, NULL, NULL);
 //! ```
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::CString;
 
-use super::array::{file_path, optional_text};
-use super::array_objects::{CAttribute, c_text, nczchunk_storage};
 use super::attribute::{nczchunk_attribute, tell_left_out, told};
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, write_growing};
-use super::objects::nczchunk_context;
-use super::pointers::handle;
-use nczchunk::Node;
-use nczchunk::open_storage;
-use nczchunk_engine::alloc;
-use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::status::NOERR;
+use super::prelude::*;
+use nczchunk::{Node, open_storage};
 
 /// A group or array in a listing. All pointers are valid until the callback returns.
 #[repr(C)]
@@ -73,9 +64,7 @@ pub struct nczchunk_node {
     /// The format that it is stored in, as nczchunk_array_format returns it; empty if it cannot be opened.
     pub format: *const c_char,
 }
-assert_can_grow!(nczchunk_node, format: *const c_char);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size.
-unsafe impl Growing for nczchunk_node {}
+growing!(nczchunk_node, format: *const c_char);
 
 /// Lists a group. path is a directory or a zip file. group is the group's path below it, and is NULL or empty for path
 /// itself. found is called for the group itself first, then for each group and array in it, ordered by name. If
@@ -101,17 +90,13 @@ pub unsafe extern "C" fn nczchunk_list(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the texts are NULL or end with a NUL, and found takes what is documented, by the header's general
-    // promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            let group = optional_text(group)?;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            let storage = open_storage(path)?;
-            tell(found, user, |one| nczchunk::list_each(&storage, group, recursive != 0, one))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        let group = optional_text(group)?;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        let storage = open_storage(path)?;
+        tell(found, user, |one| nczchunk::list_each(&storage, group, recursive != 0, one))
+    }))
 }
 
 /// Lists a group of a storage: see nczchunk_list.
@@ -126,15 +111,12 @@ pub unsafe extern "C" fn nczchunk_list_in(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; storage is NULL or alive.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let group = optional_text(group)?;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(found, user, |one| nczchunk::list_each(&storage.0, group, recursive != 0, one))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let group = optional_text(group)?;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        tell(found, user, |one| nczchunk::list_each(&storage.0, group, recursive != 0, one))
+    }))
 }
 
 /// Calls found once, for the group or array of a storage that has this name: what nczchunk_list calls it with first.
@@ -152,15 +134,12 @@ pub unsafe extern "C" fn nczchunk_list_node(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let name = optional_text(name)?;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            tell(found, user, |one| nczchunk::one_node(&storage.0, name, one))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let name = optional_text(name)?;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        tell(found, user, |one| nczchunk::one_node(&storage.0, name, one))
+    }))
 }
 
 /// Returns the i-th attribute of a group or array in a listing. Its pointers are valid until the callback returns.
@@ -174,16 +153,12 @@ pub unsafe extern "C" fn nczchunk_node_attribute_at(
     attribute: *mut nczchunk_attribute,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise; a node is one
-    // that the library has made, whose attributes are alive until the callback returns.
-    unsafe {
-        report(context, || {
-            let node = handle(node, "node is NULL")?;
-            let attributes = &handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.attributes;
-            let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
-            write_growing(attribute, told(found))
-        })
-    }
+    by_promise!(report(context, || {
+        let node = handle(node, "node is NULL")?;
+        let attributes = &handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.attributes;
+        let found = attributes.get(i).ok_or(ErrorKind::Index { index: i, len: attributes.len() })?;
+        write_growing(attribute, told(found))
+    }))
 }
 
 /// Calls found for each thing that is stored with a group or array in a listing and that the library does not show: see
@@ -197,13 +172,10 @@ pub unsafe extern "C" fn nczchunk_node_left_out(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above, and found takes what is documented.
-    unsafe {
-        report(context, || {
-            let node = handle(node, "node is NULL")?;
-            tell_left_out(handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.of.left_out(), found, user)
-        })
-    }
+    by_promise!(report(context, || {
+        let node = handle(node, "node is NULL")?;
+        tell_left_out(handle(node.attributes.cast::<CNode<'_>>(), NOT_PASSED)?.of.left_out(), found, user)
+    }))
 }
 
 const NOT_PASSED: &str = "the node must be one that the library passed";
@@ -220,11 +192,8 @@ unsafe fn tell(
     each(&mut |node| {
         let told = CNode::new(&node)?;
         let node = told.node();
-        // SAFETY: the caller's promise; what the node points to is alive.
-        match unsafe { found(user, &raw const node) } {
-            NOERR => Ok(()),
-            status => Err(ErrorKind::Callback(status).into()),
-        }
+        // What the node points to is alive.
+        called(by_promise!(found(user, &raw const node)))
     })
 }
 
@@ -237,7 +206,7 @@ struct CNode<'n> {
     format: CString,
     type_name: CString,
     attributes_json: CString,
-    names: Vec<CString>,
+    _names: Vec<CString>,
     /// Pointers to the names.
     pointers: Vec<*const c_char>,
     is_unlimited: Vec<usize>,
@@ -246,7 +215,9 @@ struct CNode<'n> {
 
 impl<'n> CNode<'n> {
     fn new(node: &'n Node) -> Result<Self> {
-        let mut told = CNode {
+        let rank = node.shape().len();
+        let names = alloc::try_collected((0..rank).map(|d| c_text(node.dimension_name(d).unwrap_or_default())))?;
+        Ok(CNode {
             of: node,
             name: c_text(node.name())?,
             message: node.error().map_or_else(|| c_text(""), c_text)?,
@@ -254,23 +225,12 @@ impl<'n> CNode<'n> {
             format: c_text(node.format())?,
             type_name: node.element_type().map_or_else(|| c_text(""), c_text)?,
             attributes_json: c_text(node.attributes_json())?,
-            names: Vec::new(),
-            pointers: Vec::new(),
-            is_unlimited: Vec::new(),
-            attributes: Vec::new(),
-        };
-        for d in 0..node.shape().len() {
-            alloc::push(&mut told.names, c_text(node.dimension_name(d).unwrap_or_default())?)?;
-            alloc::push(&mut told.is_unlimited, usize::from(node.is_unlimited(d)))?;
-        }
-        // The texts stay where they are when the list is moved.
-        for name in &told.names {
-            alloc::push(&mut told.pointers, name.as_ptr())?;
-        }
-        for attribute in node.attributes() {
-            alloc::push(&mut told.attributes, CAttribute::new(attribute)?)?;
-        }
-        Ok(told)
+            // The texts stay where they are when the list is moved.
+            pointers: alloc::collected(names.iter().map(|name| name.as_ptr()))?,
+            _names: names,
+            is_unlimited: alloc::collected((0..rank).map(|d| usize::from(node.is_unlimited(d))))?,
+            attributes: alloc::try_collected(node.attributes().iter().map(CAttribute::new))?,
+        })
     }
 
     /// The structure, with pointers to data here and in the node.

@@ -19,18 +19,9 @@
 //!
 //! nczchunk_storage_write_references writes the same of whole files as references, which fsspec, Zarr and xarray read.
 
-use std::ffi::{c_char, c_int, c_void};
-
-use super::array::utf8;
-use super::array_objects::{c_text, nczchunk_array, nczchunk_storage};
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, size_of_growing, write_growing};
-use super::objects::nczchunk_context;
-use super::pointers::{handle, optional, text};
+use super::prelude::*;
 use nczchunk::write_references;
-use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::hyperslab::Hyperslab;
-use nczchunk_engine::status::NOERR;
 use nczchunk_engine::store::{ChunkLocation, ChunkState};
 
 /// The chunk is missing: it reads as the fill value.
@@ -83,17 +74,13 @@ pub unsafe extern "C" fn nczchunk_array_locate(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive, the lists NULL or with an entry per dimension, and found takes what is
-    // documented: by the header's general promise.
-    unsafe {
-        report(context, || {
-            let array = &handle(array, "array is NULL")?.array;
-            let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
-            let rank = array.variable().rank();
-            let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
-            array.locate(&Hyperslab::from_lists(start, count, stride), &mut |chunk| tell(chunk, found, user))
-        })
-    }
+    by_promise!(report(context, || {
+        let array = &handle(array, "array is NULL")?.array;
+        let found = found.ok_or(ErrorKind::Argument("found is NULL"))?;
+        let rank = array.variable().rank();
+        let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
+        array.locate(&Hyperslab::from_lists(start, count, stride), &mut |chunk| tell(chunk, found, user))
+    }))
 }
 
 /// What it takes to read something from a storage. Set struct_size before a call fills it in.
@@ -111,9 +98,7 @@ pub struct nczchunk_read_cost {
     /// How many of the bytes are those of indices.
     pub index_bytes: u64,
 }
-assert_can_grow!(nczchunk_read_cost, index_bytes: u64);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_read_cost {}
+growing!(nczchunk_read_cost, index_bytes: u64);
 
 /// Returns what it takes to read a hyperslab with one thread: how many requests the storage gets, and for how many
 /// bytes. start, count and stride are as for nczchunk_array_locate. No chunk is read. The storage is asked for the
@@ -138,25 +123,21 @@ pub unsafe extern "C" fn nczchunk_array_read_cost(
     cost: *mut nczchunk_read_cost,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: array is NULL or alive, the lists NULL or with an entry per dimension, and cost is NULL or a structure
-    // with its size: by the header's general promise.
-    unsafe {
-        report(context, || {
-            let array = &handle(array, "array is NULL")?.array;
-            let rank = array.variable().rank();
-            let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
-            size_of_growing(cost)?;
-            let found = array.read_cost(&Hyperslab::from_lists(start, count, stride))?;
-            let told = nczchunk_read_cost {
-                struct_size: 0,
-                requests: found.requests,
-                bytes: found.bytes,
-                index_requests: found.index_requests,
-                index_bytes: found.index_bytes,
-            };
-            write_growing(cost, told)
-        })
-    }
+    by_promise!(report(context, || {
+        let array = &handle(array, "array is NULL")?.array;
+        let rank = array.variable().rank();
+        let (start, count, stride) = (optional(start, rank), optional(count, rank), optional(stride, rank));
+        size_of_growing(cost)?;
+        let found = array.read_cost(&Hyperslab::from_lists(start, count, stride))?;
+        let told = nczchunk_read_cost {
+            struct_size: 0,
+            requests: found.requests,
+            bytes: found.bytes,
+            index_requests: found.index_requests,
+            index_bytes: found.index_bytes,
+        };
+        write_growing(cost, told)
+    }))
 }
 
 /// # Safety
@@ -180,11 +161,8 @@ unsafe fn tell(
         offset,
         len,
     };
-    // SAFETY: the caller's promise; what the structure points to is alive.
-    match unsafe { found(user, &raw const located) } {
-        NOERR => Ok(()),
-        status => Err(ErrorKind::Callback(status).into()),
-    }
+    // What the structure points to is alive.
+    called(by_promise!(found(user, &raw const located)))
 }
 
 /// Writes references to all chunks of an array, or of the arrays in a group and in those below it, as an object of the
@@ -213,13 +191,10 @@ pub unsafe extern "C" fn nczchunk_storage_write_references(
     object: *const c_char,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the storages are NULL or alive, and the others NULL or texts, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let (storage, to) = (handle(storage, "storage is NULL")?, handle(to, "to is NULL")?);
-            let (name, url) = (utf8(text(name, "name is NULL")?)?, utf8(text(url, "url is NULL")?)?);
-            let object = utf8(text(object, "object is NULL")?)?;
-            write_references(&storage.0, name, url, &to.0, object)
-        })
-    }
+    by_promise!(report(context, || {
+        let (storage, to) = (handle(storage, "storage is NULL")?, handle(to, "to is NULL")?);
+        let (name, url) = (utf8(text(name, "name is NULL")?)?, utf8(text(url, "url is NULL")?)?);
+        let object = utf8(text(object, "object is NULL")?)?;
+        write_references(&storage.0, name, url, &to.0, object)
+    }))
 }

@@ -16,16 +16,10 @@
 //!
 //! For a variable with a write grid, a plan for writing uses the chunks of that grid.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::{report_computed, report_transfer};
-use super::growing::{Growing, assert_can_grow, check_element_size, write_element, write_growing};
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_plan, nczchunk_var};
-use super::pointers::{destination, hand_over, handle, handle_mut, hyperslab, optional, required, take_back};
+use super::growing::{check_element_size, write_element};
+use super::prelude::*;
 use nczchunk_engine::copy::{Destination, Source};
 use nczchunk_engine::dims::{self, Dims};
-use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::grid::Access;
 use nczchunk_engine::plan::Plan;
 use nczchunk_engine::projection::Projection;
 use nczchunk_engine::store::ChunkStore;
@@ -57,9 +51,7 @@ pub struct nczchunk_totals {
     /// Chunks of the whole variable, touched or not, stored or missing. SIZE_MAX if there are more.
     pub grid_chunks: usize,
 }
-assert_can_grow!(nczchunk_totals, grid_chunks: usize);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_totals {}
+growing!(nczchunk_totals, grid_chunks: usize);
 
 /// Makes a plan for a hyperslab, with the arguments of nczchunk_read_vars and nczchunk_write_vars. access is
 /// NCZCHUNK_READ or NCZCHUNK_WRITE. Free the plan with nczchunk_plan_free.
@@ -76,8 +68,7 @@ pub unsafe extern "C" fn nczchunk_plan_new(
     plan: *mut *mut nczchunk_plan,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: NULL stands for no imap; the rest is as documented.
-    unsafe { nczchunk_plan_new_varm(var, start, count, stride, std::ptr::null(), access, plan, context) }
+    by_promise!(nczchunk_plan_new_varm(var, start, count, stride, std::ptr::null(), access, plan, context))
 }
 
 /// Makes a plan for a hyperslab in memory with an imap, with the arguments of nczchunk_read_varm and
@@ -95,14 +86,11 @@ pub unsafe extern "C" fn nczchunk_plan_new_varm(
     plan: *mut *mut nczchunk_plan,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: var is NULL or alive, and the lists are NULL or have an entry per dimension: as documented.
-    let make = || unsafe {
+    by_promise!(report_computed(context, || hand_over(plan, || {
         let var = handle(var, "var is NULL")?;
         let plan = mapped(&var.0, start, count, stride, imap, self::access(access)?)?;
         Ok(nczchunk_plan(Prepared::new(plan)?))
-    };
-    // SAFETY: plan is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
-    unsafe { report_computed(context, || hand_over(plan, make)) }
+    })))
 }
 
 /// Makes a plan for a hyperslab in a part of a block of memory, forwards or backwards, with the arguments of
@@ -123,22 +111,18 @@ pub unsafe extern "C" fn nczchunk_plan_new_strided(
     plan: *mut *mut nczchunk_plan,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: var is NULL or alive, and the lists are NULL or have an entry per dimension: as documented.
-    let make = || unsafe {
+    by_promise!(report_computed(context, || hand_over(plan, || {
         let var = handle(var, "var is NULL")?;
         let place = (memory_size, memory_offset, memory_strides);
         let plan = strided(&var.0, start, count, stride, place, self::access(access)?)?;
         Ok(nczchunk_plan(Prepared::new(plan)?))
-    };
-    // SAFETY: plan is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
-    unsafe { report_computed(context, || hand_over(plan, make)) }
+    })))
 }
 
 /// Frees a plan. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_plan_free(plan: *mut nczchunk_plan) {
-    // SAFETY: plan is NULL or came from one of the functions above, by the header's general promise.
-    unsafe { take_back(plan) }
+    by_promise!(take_back(plan))
 }
 
 /// Returns the totals of a plan.
@@ -150,9 +134,8 @@ pub unsafe extern "C" fn nczchunk_plan_totals(
     totals: *mut nczchunk_totals,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let tell = || {
-        // SAFETY: plan is NULL or alive, by the header's general promise.
-        let plan = &unsafe { handle(plan, "plan is NULL") }?.0;
+    by_promise!(report_computed(context, || {
+        let plan = &handle(plan, "plan is NULL")?.0;
         let found = nczchunk_totals {
             struct_size: 0,
             chunks: plan.num_chunks(),
@@ -162,11 +145,8 @@ pub unsafe extern "C" fn nczchunk_plan_totals(
             chunk_bytes: plan.chunk_bytes(),
             grid_chunks: plan.grid_chunks(),
         };
-        // SAFETY: totals is NULL or a structure of the size that it says, as documented.
-        unsafe { write_growing(totals, found) }
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report_computed(context, tell) }
+        write_growing(totals, found)
+    }))
 }
 
 /// Returns the i-th chunk of a plan, counted from 0 in row-major order of chunk indices, which is the order of reading.
@@ -187,9 +167,8 @@ pub unsafe extern "C" fn nczchunk_plan_chunk(
     covered: *mut c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let tell = || {
-        // SAFETY: plan is NULL or alive, by the header's general promise.
-        let plan = &unsafe { handle(plan, "plan is NULL") }?.0;
+    by_promise!(report_computed(context, || {
+        let plan = &handle(plan, "plan is NULL")?.0;
         let rank = plan.rank();
         if rank > 0 && projections.is_null() {
             return Err(ErrorKind::Argument("projections is NULL").into());
@@ -202,14 +181,11 @@ pub unsafe extern "C" fn nczchunk_plan_chunk(
             // SAFETY: there is room for one entry of projection_size bytes per dimension, as documented.
             unsafe { write_element(projections, d, projection_size, projection) };
         }
-        // SAFETY: covered is NULL or a place for a number, by the header's general promise.
-        if let Some(covered) = unsafe { covered.as_mut() } {
+        if let Some(covered) = covered.as_mut() {
             *covered = plan.covers(&found).into();
         }
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report_computed(context, tell) }
+    }))
 }
 
 /// Checks whether writes by two plans for the same variable would touch a chunk in common. shared receives 1 if so,
@@ -225,14 +201,11 @@ pub unsafe extern "C" fn nczchunk_plan_shares_chunks(
     shared: *mut c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    let tell = || unsafe {
+    by_promise!(report_computed(context, || {
         let (plan, other) = (handle(plan, "plan is NULL")?, handle(other, "other is NULL")?);
         *handle_mut(shared, "shared is NULL")? = plan.0.shares_chunks(&other.0)?.into();
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report_computed(context, tell) }
+    }))
 }
 
 /// Finds the i-th chunk of a plan in another plan for the same variable: other_i receives its number there, for
@@ -249,14 +222,11 @@ pub unsafe extern "C" fn nczchunk_plan_intersect(
     other_i: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    let tell = || unsafe {
+    by_promise!(report_computed(context, || {
         let (plan, other) = (handle(plan, "plan is NULL")?, handle(other, "other is NULL")?);
         *handle_mut(other_i, "other_i is NULL")? = plan.0.intersect(i, &other.0)?.unwrap_or(usize::MAX);
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report_computed(context, tell) }
+    }))
 }
 
 /// Tells which of several plans for the same variable owns the i-th chunk of the one with number plan: owner receives
@@ -278,10 +248,8 @@ pub unsafe extern "C" fn nczchunk_plan_owner(
     owner: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let tell = || {
-        // SAFETY: plans is NULL or has num_plans entries, each NULL or alive, as documented; owner is NULL or a place.
-        let (plans, owner) =
-            unsafe { (required(plans, num_plans, "plans is NULL")?, handle_mut(owner, "owner is NULL")?) };
+    by_promise!(report_computed(context, || {
+        let (plans, owner) = (required(plans, num_plans, "plans is NULL")?, handle_mut(owner, "owner is NULL")?);
         if plans.iter().any(|plan| plan.is_null()) {
             return Err(ErrorKind::Argument("a plan is NULL").into());
         }
@@ -290,9 +258,7 @@ pub unsafe extern "C" fn nczchunk_plan_owner(
         let asked = all.clone().nth(plan).ok_or(ErrorKind::Index { index: plan, len: num_plans })?;
         *owner = nczchunk_engine::owner::owner_of(all, asked, i)?;
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report_computed(context, tell) }
+    }))
 }
 
 /// Returns one of num_parts parts of a plan, counted from 0, for as many threads or processes: num_chunks chunks from
@@ -310,8 +276,7 @@ pub unsafe extern "C" fn nczchunk_plan_part(
     num_chunks: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    let tell = || unsafe {
+    by_promise!(report_computed(context, || {
         let chunks = handle(plan, "plan is NULL")?.0.part(part, num_parts)?;
         if first_chunk.is_null() || num_chunks.is_null() {
             return Err(ErrorKind::Argument("first_chunk or num_chunks is NULL").into());
@@ -319,9 +284,7 @@ pub unsafe extern "C" fn nczchunk_plan_part(
         first_chunk.write(chunks.start);
         num_chunks.write(chunks.len());
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report_computed(context, tell) }
+    }))
 }
 
 /// As a number of chunks: all of the plan's that follow the first one.
@@ -347,16 +310,12 @@ pub unsafe extern "C" fn nczchunk_plan_read(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, and data is NULL or points to the memory that the plan is for: as
-    // documented, and by the header's general promise.
-    unsafe {
-        report_transfer(context, move |options, done| {
-            let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
-            let chunks = plan.chunk_range(first_chunk, num_chunks)?;
-            let out = memory_to_fill(plan, data.cast())?;
-            transfer::read_prepared((plan, &store.0), chunks, out, options, done)
-        })
-    }
+    by_promise!(report_transfer(context, move |options, done| {
+        let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
+        let chunks = plan.chunk_range(first_chunk, num_chunks)?;
+        let out = memory_to_fill(plan, data.cast())?;
+        transfer::read_prepared((plan, &store.0), chunks, out, options, done)
+    }))
 }
 
 /// Executes a plan for writing, or a part of it, as nczchunk_plan_read does for reading. data is only read.
@@ -373,15 +332,12 @@ pub unsafe extern "C" fn nczchunk_plan_write(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as in nczchunk_plan_read; data is only read.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
-            let chunks = plan.chunk_range(first_chunk, num_chunks)?;
-            let data = memory_to_take(plan, data.cast())?;
-            Transfer::new(plan, Some(plan), &store.0, chunks, options)?.write(data, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
+        let chunks = plan.chunk_range(first_chunk, num_chunks)?;
+        let data = memory_to_take(plan, data.cast())?;
+        Transfer::new(plan, Some(plan), &store.0, chunks, options)?.write(data, done)
+    }))
 }
 
 /// Copies the elements of the plan's i-th chunk between data and the chunk, which is the caller's: from the chunk if
@@ -400,30 +356,26 @@ pub unsafe extern "C" fn nczchunk_plan_copy_chunk(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: plan is NULL or alive, chunk is NULL or has nbytes bytes, and data is NULL or points to the memory that
-    // the plan is for: as documented, and by the header's general promise.
-    unsafe {
-        report_transfer(context, |_, done| {
-            let plan = &handle(plan, "plan is NULL")?.0;
-            let (chunk, data, largest) = (chunk.cast::<u8>(), data.cast(), plan.grid().chunk_bytes());
-            if chunk.is_null() {
-                return Err(ErrorKind::Argument("chunk is NULL").into());
+    by_promise!(report_transfer(context, |_, done| {
+        let plan = &handle(plan, "plan is NULL")?.0;
+        let (chunk, data, largest) = (chunk.cast::<u8>(), data.cast(), plan.grid().chunk_bytes());
+        if chunk.is_null() {
+            return Err(ErrorKind::Argument("chunk is NULL").into());
+        }
+        // No slice is made of a length that no chunk has.
+        if nbytes > largest {
+            return Err(ErrorKind::StoredLength { found: nbytes, expected: largest }.into());
+        }
+        match plan.access() {
+            Access::Read => {
+                let chunk = required(chunk, nbytes, "chunk is NULL")?;
+                plan.copy_from_chunk(i, chunk, memory_to_fill(plan, data)?)?;
             }
-            // No slice is made of a length that no chunk has.
-            if nbytes > largest {
-                return Err(ErrorKind::StoredLength { found: nbytes, expected: largest }.into());
-            }
-            match plan.access() {
-                Access::Read => {
-                    let chunk = required(chunk, nbytes, "chunk is NULL")?;
-                    plan.copy_from_chunk(i, chunk, memory_to_fill(plan, data)?)?;
-                }
-                Access::Write => plan.copy_to_chunk(i, memory_to_take(plan, data)?, destination(chunk, nbytes)?)?,
-            }
-            *done = 1;
-            Ok(())
-        })
-    }
+            Access::Write => plan.copy_to_chunk(i, memory_to_take(plan, data)?, destination(chunk, nbytes)?)?,
+        }
+        *done = 1;
+        Ok(())
+    }))
 }
 
 fn access(access: c_int) -> Result<Access> {
@@ -446,8 +398,7 @@ pub(super) unsafe fn mapped<'v>(
     imap: *const isize,
     access: Access,
 ) -> Result<Plan<'v>> {
-    // SAFETY: the caller's promise is that of both functions.
-    let (slab, imap) = unsafe { (hyperslab(variable, start, count, stride)?, optional(imap, variable.rank())) };
+    let (slab, imap) = by_promise!((hyperslab(variable, start, count, stride)?, optional(imap, variable.rank())));
     let plan = Plan::new(variable, &slab, access)?;
     match imap {
         Some(imap) if !imap.is_empty() => plan.with_imap(imap),
@@ -469,13 +420,12 @@ pub(super) unsafe fn strided<'v>(
     access: Access,
 ) -> Result<Plan<'v>> {
     let rank = variable.rank();
-    // SAFETY: the lists are NULL or have one entry per dimension, by the caller's promise.
-    let (slab, memory_strides) = unsafe {
+    by_promise!({
         required(count, rank, "count is NULL")?;
         let memory_strides = required(memory_strides, rank, "memory_strides is NULL")?;
-        (hyperslab(variable, start, count, stride)?.both_ways(), memory_strides)
-    };
-    Plan::new(variable, &slab, access)?.with_memory(memory_strides, memory_offset, memory_size)
+        let slab = hyperslab(variable, start, count, stride)?.both_ways();
+        Plan::new(variable, &slab, access)?.with_memory(memory_strides, memory_offset, memory_size)
+    })
 }
 
 /// The beginning of the plan's memory, if the caller's pointer points to it.
@@ -518,7 +468,8 @@ unsafe fn memory_to_take<'a>(plan: &Plan<'_>, data: *const u8) -> Result<Source<
 
 /// Executes a plan for reading.
 ///
-/// # Safety `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements
+/// # Safety
+/// `data` is NULL or points to the memory that the plan is for, of which nobody else uses the plan's elements
 /// meanwhile.
 pub(super) unsafe fn read_plan(
     plan: &Plan<'_>,
@@ -527,8 +478,7 @@ pub(super) unsafe fn read_plan(
     options: Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    // SAFETY: the caller promises what is asked for.
-    let out = unsafe { memory_to_fill(plan, data) }?;
+    let out = by_promise!(memory_to_fill(plan, data))?;
     Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
 }
 
@@ -543,7 +493,6 @@ pub(super) unsafe fn write_plan(
     options: Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    // SAFETY: the caller promises what is asked for.
-    let data = unsafe { memory_to_take(plan, data) }?;
+    let data = by_promise!(memory_to_take(plan, data))?;
     Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
 }

@@ -1,7 +1,7 @@
 //! What C gives and what it gets: pointers become slices and references, objects are handed over and taken back. Panics
 //! end here.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
 
 use nczchunk_engine::alloc::try_box;
 use nczchunk_engine::cancel::CancelGuard;
@@ -9,12 +9,31 @@ use nczchunk_engine::copy::{Destination, Source};
 use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::hyperslab::Hyperslab;
 use nczchunk_engine::panic_guard;
+use nczchunk_engine::status::NOERR;
 use nczchunk_engine::variable::Variable;
+
+/// The body of an unsafe function, or a part of it, in which all that is unsafe is allowed by what the function's
+/// caller has promised: of a C function, the header's general promise and what its description says of its arguments;
+/// of another one, what it says under *Safety*. In a function that is not unsafe itself such a body does not compile.
+macro_rules! by_promise {
+    ($body:expr) => {{
+        #[allow(unsafe_op_in_unsafe_fn, clippy::let_and_return)]
+        let result = $body;
+        result
+    }};
+}
+pub(super) use by_promise;
 
 /// Runs the body of a C function: a panic is an error.
 #[inline]
 pub(super) fn guard<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     panic_guard::catch(body).unwrap_or_else(|| Err(ErrorKind::Internal.into()))
+}
+
+/// What it means that a callback of the caller's has returned this status.
+#[inline]
+pub(super) fn called(status: c_int) -> Result<()> {
+    if status == NOERR { Ok(()) } else { Err(ErrorKind::Callback(status).into()) }
 }
 
 /// The slice behind a pointer, or `None` for NULL. A length of 0 is the empty slice, whatever the pointer.
@@ -35,8 +54,7 @@ pub(super) unsafe fn optional<'a, T>(pointer: *const T, len: usize) -> Option<&'
 /// # Safety
 /// As for [`optional`].
 pub(super) unsafe fn required<'a, T>(pointer: *const T, len: usize, message: &'static str) -> Result<&'a [T]> {
-    // SAFETY: the caller promises what `optional` requires.
-    unsafe { optional(pointer, len) }.ok_or_else(|| ErrorKind::Argument(message).into())
+    by_promise!(optional(pointer, len)).ok_or_else(|| ErrorKind::Argument(message).into())
 }
 
 /// The slice to write to behind a pointer that may be NULL only if the length is 0.
@@ -60,8 +78,7 @@ pub(super) unsafe fn required_mut<'a, T>(pointer: *mut T, len: usize, message: &
 /// A pointer that is not NULL points to a live `T` that nobody changes while it is used.
 #[inline]
 pub(super) unsafe fn handle<'a, T>(pointer: *const T, message: &'static str) -> Result<&'a T> {
-    // SAFETY: a pointer that is not NULL points to a live `T` by the caller's promise.
-    unsafe { pointer.as_ref() }.ok_or_else(|| ErrorKind::Argument(message).into())
+    by_promise!(pointer.as_ref()).ok_or_else(|| ErrorKind::Argument(message).into())
 }
 
 /// What a pointer points to, to be changed, unless it is NULL.
@@ -69,8 +86,7 @@ pub(super) unsafe fn handle<'a, T>(pointer: *const T, message: &'static str) -> 
 /// # Safety
 /// A pointer that is not NULL points to a live `T` that nobody else uses meanwhile.
 pub(super) unsafe fn handle_mut<'a, T>(pointer: *mut T, message: &'static str) -> Result<&'a mut T> {
-    // SAFETY: a pointer that is not NULL points to a `T` that is ours alone by the caller's promise.
-    unsafe { pointer.as_mut() }.ok_or_else(|| ErrorKind::Argument(message).into())
+    by_promise!(pointer.as_mut()).ok_or_else(|| ErrorKind::Argument(message).into())
 }
 
 /// The string behind a pointer.
@@ -90,8 +106,7 @@ pub(super) unsafe fn text<'a>(pointer: *const c_char, message: &'static str) -> 
 /// # Safety
 /// `out` is NULL or points to a place for a pointer.
 pub(super) unsafe fn hand_over<T>(out: *mut *mut T, make: impl FnOnce() -> Result<T>) -> Result<()> {
-    // SAFETY: as above.
-    unsafe { hand_over_boxed(out, || Ok(try_box(make()?)?)) }
+    by_promise!(hand_over_boxed(out, || Ok(try_box(make()?)?)))
 }
 
 /// Hands a new object over to the caller that is in memory of its own already, so that nothing fails once it is made.
@@ -139,9 +154,7 @@ pub(super) unsafe fn hyperslab<'a>(
     if rank > 0 && start.is_null() {
         return Err(ErrorKind::NoStart.into());
     }
-    // SAFETY: each is NULL or has `rank` entries by the caller's promise.
-    let (start, count, stride) = unsafe { (optional(start, rank), optional(count, rank), optional(stride, rank)) };
-    Ok(Hyperslab::from_lists(start, count, stride))
+    by_promise!(Ok(Hyperslab::from_lists(optional(start, rank), optional(count, rank), optional(stride, rank))))
 }
 
 /// The caller's memory, to be read into.

@@ -18,13 +18,8 @@
 //! and so it is with several threads, with a cache and with requests in flight. The library sorts lists and points for
 //! that: a point takes up to 64 bytes of memory while it does, then 16, and an index of a list 16.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report_transfer;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
-use super::pointers::{destination, handle, optional, required, source};
+use super::prelude::*;
 use nczchunk_engine::dims::try_collect;
-use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::hyperslab::Hyperslab;
 use nczchunk_engine::transfer;
 use nczchunk_engine::variable::Variable;
@@ -89,15 +84,12 @@ pub(super) unsafe fn read(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            chosen.with(&var.0, |slab| {
-                transfer::read(&var.0, &store.0, slab, |len| destination(data.cast(), len), options, done)
-            })
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        chosen.with(&var.0, |slab| {
+            transfer::read(&var.0, &store.0, slab, |len| destination(data.cast(), len), options, done)
         })
-    }
+    }))
 }
 
 /// Writes what is named one by one.
@@ -111,15 +103,11 @@ pub(super) unsafe fn write(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            chosen.with(&var.0, |slab| {
-                transfer::write(&var.0, &store.0, slab, |len| source(data.cast(), len), options, done)
-            })
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        chosen
+            .with(&var.0, |slab| transfer::write(&var.0, &store.0, slab, |len| source(data.cast(), len), options, done))
+    }))
 }
 
 /// Reads single elements. points has num_points * rank entries, one point after another: of each an index along every
@@ -142,9 +130,7 @@ pub unsafe extern "C" fn nczchunk_read_points(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, points is NULL or has the entries and data NULL or the room for them,
-    // which nobody else uses meanwhile: as documented, and by the header's general promise.
-    unsafe { read(var, store, Chosen::Points { num_points, points }, data, context) }
+    by_promise!(read(var, store, Chosen::Points { num_points, points }, data, context))
 }
 
 /// Writes single elements: the arguments are those of nczchunk_read_points. data is only read. If several points are
@@ -162,8 +148,7 @@ pub unsafe extern "C" fn nczchunk_write_points(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as for `nczchunk_read_points`.
-    unsafe { write(var, store, Chosen::Points { num_points, points }, data, context) }
+    by_promise!(write(var, store, Chosen::Points { num_points, points }, data, context))
 }
 
 /// Reads a hyperslab that has a list of indices along some dimensions. lists has rank entries. Where lists[d] is NULL,
@@ -191,10 +176,7 @@ pub unsafe extern "C" fn nczchunk_read_lists(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, the lists NULL or with an entry per dimension, and each of those in lists
-    // NULL or with as many as count says; data is NULL or has room for what is selected, which nobody else uses
-    // meanwhile: as documented, and by the header's general promise.
-    unsafe { read(var, store, Chosen::Lists { start, count, stride, lists }, data, context) }
+    by_promise!(read(var, store, Chosen::Lists { start, count, stride, lists }, data, context))
 }
 
 /// Writes a hyperslab that has a list of indices along some dimensions: the arguments are those of nczchunk_read_lists.
@@ -214,6 +196,5 @@ pub unsafe extern "C" fn nczchunk_write_lists(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as for `nczchunk_read_lists`.
-    unsafe { write(var, store, Chosen::Lists { start, count, stride, lists }, data, context) }
+    by_promise!(write(var, store, Chosen::Lists { start, count, stride, lists }, data, context))
 }

@@ -4,13 +4,8 @@
 //! above are based on this arithmetic. Only touched chunks are listed, each is found in constant time, and nothing is
 //! allocated. So a dimension of 2^62 chunks with two selected elements costs two projections.
 
-use std::ffi::c_int;
-
-use super::context::report_computed;
 use super::growing::{check_element_size, write_element};
-use super::objects::nczchunk_context;
-use super::pointers::handle_mut;
-use nczchunk_engine::error::{ErrorKind, Result};
+use super::prelude::*;
 use nczchunk_engine::grid::Dimension;
 use nczchunk_engine::hyperslab::Slice;
 use nczchunk_engine::projection::{Projection, Projections};
@@ -38,14 +33,13 @@ pub unsafe extern "C" fn nczchunk_projections(
     needed: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let list = || {
+    by_promise!(report_computed(context, || {
         let is_wanted = !projections.is_null() && capacity > 0;
         if is_wanted {
             check_element_size::<Projection>(projection_size)?;
         }
         let all = project(dimlen, chunklen, start, count, stride)?;
-        // SAFETY: needed is NULL or a place for a number, by the header's general promise.
-        *unsafe { handle_mut(needed, "needed is NULL") }? = all.len();
+        *handle_mut(needed, "needed is NULL")? = all.len();
         if !is_wanted {
             return Ok(());
         }
@@ -57,9 +51,7 @@ pub unsafe extern "C" fn nczchunk_projections(
             unsafe { write_element(projections, p, projection_size, projection) };
         }
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report_computed(context, list) }
+    }))
 }
 
 /// Returns the p-th of these projections, counted from 0, in constant time. projection has projection_size bytes:
@@ -79,7 +71,7 @@ pub unsafe extern "C" fn nczchunk_projection_at(
     projection_size: usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let find = || {
+    by_promise!(report_computed(context, || {
         if projection.is_null() {
             return Err(ErrorKind::Argument("projection is NULL").into());
         }
@@ -89,9 +81,7 @@ pub unsafe extern "C" fn nczchunk_projection_at(
         // SAFETY: there is room for one of projection_size bytes, as documented.
         unsafe { write_element(projection, 0, projection_size, found) };
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report_computed(context, find) }
+    }))
 }
 
 fn project(dimlen: usize, chunklen: usize, start: usize, count: usize, stride: isize) -> Result<Projections> {

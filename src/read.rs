@@ -9,11 +9,7 @@
 //! int status = nczchunk_read_vars(var, store, start, count, stride, data, NULL);
 //! ```
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report_transfer;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
-use super::pointers::{destination, handle, hyperslab};
+use super::prelude::*;
 use nczchunk_engine::transfer;
 
 /// Reads a hyperslab, as nc_get_vars does. Along each dimension, reads count elements from start on, stride apart, into
@@ -46,13 +42,9 @@ pub unsafe extern "C" fn nczchunk_read_vars(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, the lists NULL or with an entry per dimension, and data is NULL or has
-    // room for what is selected, which nobody else uses meanwhile: as documented, and by the header's general promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            let slab = hyperslab(&var.0, start, count, stride)?;
-            transfer::read(&var.0, &store.0, &slab, |len| destination(data.cast(), len), options, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        let slab = hyperslab(&var.0, start, count, stride)?;
+        transfer::read(&var.0, &store.0, &slab, |len| destination(data.cast(), len), options, done)
+    }))
 }

@@ -14,17 +14,10 @@
 //! Set threads and a progress callback in the context. Progress counts as chunks the boxes in which the array is read
 //! and written, and as bytes those that are read and those that are written.
 
-use std::ffi::{c_char, c_int};
-
-use super::array::{file_path, optional_text};
-use super::array_objects::{nczchunk_array, nczchunk_storage};
-use super::context::{report, report_transfer};
-use super::create::{chosen_codecs, endian, format, given, nczchunk_codec_setting};
-use super::growing::{Growing, assert_can_grow, read_growing, size_of_growing, write_growing};
-use super::objects::nczchunk_context;
-use super::pointers::handle;
+use super::create::{chosen_codecs, format, given, nczchunk_codec_setting};
+use super::prelude::*;
+use super::var::endian;
 use nczchunk::{Description, RechunkOptions, RechunkPlan, rechunk, rechunk_in, rechunk_plan};
-use nczchunk_engine::error::{ErrorKind, Result};
 use nczchunk_engine::transfer::Options;
 
 /// How an array is rechunked. Set struct_size. A field that is 0 or NULL has its default. The pointers need to be valid
@@ -56,13 +49,11 @@ pub struct nczchunk_rechunk_options {
     /// A storage for the temporary array, such as a local disk. NULL for the storage of the new array.
     pub temporary: *const nczchunk_storage,
 }
-assert_can_grow!(nczchunk_rechunk_options, temporary: *const nczchunk_storage);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; all of them may be 0.
-unsafe impl Growing for nczchunk_rechunk_options {}
+growing!(nczchunk_rechunk_options, temporary: *const nczchunk_storage);
 
 /// How an array is or was rechunked. Set struct_size; the library sets the other fields.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct nczchunk_rechunk_report {
     /// sizeof(nczchunk_rechunk_report).
     pub struct_size: usize,
@@ -83,9 +74,7 @@ pub struct nczchunk_rechunk_report {
     /// The least memory that would do.
     pub least_memory: usize,
 }
-assert_can_grow!(nczchunk_rechunk_report, least_memory: usize);
-// SAFETY: a structure of C with words only, the first of which is its size; all of them may be 0.
-unsafe impl Growing for nczchunk_rechunk_report {}
+growing!(nczchunk_rechunk_report, least_memory: usize);
 
 /// Writes the elements of an array to a new array with other chunks, codecs or another format, within a limit of
 /// memory. path and name are those of nczchunk_array_create. The new array has the source's shape, element type, fill
@@ -115,18 +104,14 @@ pub unsafe extern "C" fn nczchunk_rechunk(
     report: *mut nczchunk_rechunk_report,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: source is NULL or alive, the texts are NULL or end with a NUL, and the structures are NULL or of the size
-    // that they say, by the header's general promise.
-    unsafe {
-        report_transfer(context, |transfer, done| {
-            let (path, name) = (file_path(path)?, optional_text(name)?);
-            described(source, options, transfer, report, |source, description, options| {
-                let made = rechunk(source, path, name, description, options)?;
-                *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
-                Ok((made.plan, made.boxes_resumed))
-            })
+    by_promise!(report_transfer(context, |transfer, done| {
+        let (path, name) = (file_path(path)?, optional_text(name)?);
+        described(source, options, transfer, report, |source, description, options| {
+            let made = rechunk(source, path, name, description, options)?;
+            *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
+            Ok((made.plan, made.boxes_resumed))
         })
-    }
+    }))
 }
 
 /// Rechunks an array to a storage: see nczchunk_rechunk. In a new zip file nothing is continued, and a temporary array
@@ -142,17 +127,14 @@ pub unsafe extern "C" fn nczchunk_rechunk_in(
     report: *mut nczchunk_rechunk_report,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: as above; storage is NULL or alive.
-    unsafe {
-        report_transfer(context, |transfer, done| {
-            let (storage, name) = (&handle(storage, "storage is NULL")?.0, optional_text(name)?);
-            described(source, options, transfer, report, |source, description, options| {
-                let made = rechunk_in(source, storage, name, description, options)?;
-                *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
-                Ok((made.plan, made.boxes_resumed))
-            })
+    by_promise!(report_transfer(context, |transfer, done| {
+        let (storage, name) = (&handle(storage, "storage is NULL")?.0, optional_text(name)?);
+        described(source, options, transfer, report, |source, description, options| {
+            let made = rechunk_in(source, storage, name, description, options)?;
+            *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
+            Ok((made.plan, made.boxes_resumed))
         })
-    }
+    }))
 }
 
 /// Reports how nczchunk_rechunk would rechunk an array, with as many threads as the context has. Nothing is read or
@@ -167,20 +149,14 @@ pub unsafe extern "C" fn nczchunk_rechunk_plan(
     report: *mut nczchunk_rechunk_report,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: context is NULL or alive, by the header's general promise.
-    let threads = unsafe { context.as_ref() }.map_or(1, |context| context.threads);
-    let transfer = Options::default().with_threads(threads);
-    // SAFETY: as above.
-    unsafe {
-        self::report(context, || {
-            if report.is_null() {
-                return Err(ErrorKind::Argument("report is NULL").into());
-            }
-            described(source, options, transfer, report, |source, description, options| {
-                Ok((rechunk_plan(source, description, options)?, 0))
-            })
+    by_promise!(report_transfer(context, |transfer, _| {
+        if report.is_null() {
+            return Err(ErrorKind::Argument("report is NULL").into());
+        }
+        described(source, options, transfer, report, |source, description, options| {
+            Ok((rechunk_plan(source, description, options)?, 0))
         })
-    }
+    }))
 }
 
 /// Calls `make` with what a structure of C's says, and reports what it returns.
@@ -194,11 +170,9 @@ unsafe fn described(
     report: *mut nczchunk_rechunk_report,
     make: impl FnOnce(&nczchunk::Array, &Description<'_>, &RechunkOptions<'_>) -> Result<(RechunkPlan, usize)>,
 ) -> Result<()> {
-    // SAFETY: the caller's promise.
-    let (source, from) = unsafe { (&handle(source, "source is NULL")?.array, read_growing(options)?) };
+    let (source, from) = by_promise!((&handle(source, "source is NULL")?.array, read_growing(options)?));
     if !report.is_null() {
-        // SAFETY: it begins with its size.
-        unsafe { size_of_growing(report) }?;
+        by_promise!(size_of_growing(report))?;
     }
     let rank = source.variable().rank();
     // SAFETY: each list is NULL or has as many entries as are documented, and temporary is NULL or alive.
@@ -236,17 +210,7 @@ unsafe fn described(
         _ => 0,
     });
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    let mut to = nczchunk_rechunk_report {
-        struct_size: 0,
-        num_passes: 0,
-        num_boxes: 0,
-        boxes_resumed: 0,
-        chunks_read: 0,
-        bytes_read: 0,
-        bytes_written: 0,
-        memory: 0,
-        least_memory: least,
-    };
+    let mut to = nczchunk_rechunk_report { least_memory: least, ..Default::default() };
     if let Ok((plan, resumed)) = &made {
         let passes = &plan.passes;
         to.num_passes = passes.len();

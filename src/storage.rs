@@ -27,29 +27,23 @@
 //! chunks are read at once. examples/http_array.c is such a storage over HTTP.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
-use super::array::{file_path, utf8};
-use super::array_objects::{c_text, nczchunk_storage};
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::{nczchunk_codec, nczchunk_context};
-use super::pointers::{hand_over, handle, handle_mut, required, take_back, text};
+use super::callbacks::Callbacks;
+use super::prelude::*;
 pub use nczchunk::object::ObjectRequest as nczchunk_object_request;
 use nczchunk::object::{
     ByteRange, Entry, Flight, Limits, Memory, Name, ObjectRequest, ObjectStore, Storage, read_by_flight,
     write_by_flight,
 };
 use nczchunk::{concat, create_storage, open_storage};
-use nczchunk_engine::alloc::{self, Slot};
+use nczchunk_engine::alloc::Slot;
 use nczchunk_engine::buffer::Buffer;
 use nczchunk_engine::codec::{Codec, CodecUse};
-use nczchunk_engine::error::{Error, ErrorKind, Result};
 use nczchunk_engine::limits::MemoryLimits;
 use nczchunk_engine::open_object::{ObjectState, Versions};
-use nczchunk_engine::status::{EEMPTY, EINVAL, ENOOBJECT, NOERR};
+use nczchunk_engine::status::{EEMPTY, EINVAL, ENOOBJECT};
 
 /// Opens a storage at a path: a directory, a zip file, or a file that holds arrays. The first bytes of a file determine
 /// its kind. If the library was built with NCZCHUNK_NETWORK, path may also be a URL of an object store or HTTP server.
@@ -65,13 +59,10 @@ pub unsafe extern "C" fn nczchunk_storage_open(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            hand_over(storage, || Ok(nczchunk_storage(open_storage(path)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        hand_over(storage, || Ok(nczchunk_storage(open_storage(path)?)))
+    }))
 }
 
 /// Joins the arrays of several files or storages along a dimension: one storage, in which an array that has the
@@ -102,18 +93,12 @@ pub unsafe extern "C" fn nczchunk_storage_concat(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: paths is NULL or a list of so many texts, dimension is NULL or a text, and storage is NULL or a place for
-    // a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let dimension = utf8(text(dimension, "dimension is NULL")?)?;
-            let mut all = Vec::new();
-            for &path in required(paths, num_paths, "paths is NULL")? {
-                alloc::push(&mut all, file_path(path)?)?;
-            }
-            hand_over(storage, || Ok(nczchunk_storage(concat(&all, dimension)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let dimension = utf8(text(dimension, "dimension is NULL")?)?;
+        let paths = required(paths, num_paths, "paths is NULL")?.iter();
+        let all = alloc::try_collected(paths.map(|path| file_path(*path)))?;
+        hand_over(storage, || Ok(nczchunk_storage(concat(&all, dimension)?)))
+    }))
 }
 
 /// Makes a storage of one file in another storage: an object, given by its name, that holds arrays. The file need not
@@ -127,14 +112,11 @@ pub unsafe extern "C" fn nczchunk_storage_file(
     file: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            hand_over(file, || Ok(nczchunk_storage(storage.0.file(name)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        hand_over(file, || Ok(nczchunk_storage(storage.0.file(name)?)))
+    }))
 }
 
 /// Opens a storage at a path in which to create arrays: a directory, which is created if it does not exist. Free the
@@ -149,13 +131,10 @@ pub unsafe extern "C" fn nczchunk_storage_create(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            hand_over(storage, || Ok(nczchunk_storage(create_storage(path)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        hand_over(storage, || Ok(nczchunk_storage(create_storage(path)?)))
+    }))
 }
 
 /// Sets whether files that hold only a part of their arrays may be opened, such as cfdb files that are marked as copies
@@ -169,13 +148,10 @@ pub unsafe extern "C" fn nczchunk_storage_allow_partial(
     allow: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(storage, "storage is NULL")?.0.allow_partial(allow != 0);
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(storage, "storage is NULL")?.0.allow_partial(allow != 0);
+        Ok(())
+    }))
 }
 
 /// Sets whether links of HDF5 files to other files (external links) are followed. With 1 they are; with 0, the default,
@@ -192,13 +168,10 @@ pub unsafe extern "C" fn nczchunk_storage_allow_external_links(
     allow: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(storage, "storage is NULL")?.0.allow_external_links(allow != 0);
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(storage, "storage is NULL")?.0.allow_external_links(allow != 0);
+        Ok(())
+    }))
 }
 
 /// Reads each document of Zarr's metadata once from now on, and keeps it in memory as long as the storage or an array
@@ -212,8 +185,7 @@ pub unsafe extern "C" fn nczchunk_storage_keep_metadata(
     storage: *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or alive, by the header's general promise.
-    unsafe { report(context, || handle_mut(storage, "storage is NULL")?.0.keep_metadata()) }
+    by_promise!(report(context, || handle_mut(storage, "storage is NULL")?.0.keep_metadata()))
 }
 
 /// Limits on the memory for the contents of a storage, in addition to the memory that a read or write is given. The
@@ -232,9 +204,7 @@ pub struct nczchunk_memory_limits {
     /// plus 100 for each JSON value. Default 1 GiB.
     pub metadata_bytes: usize,
 }
-assert_can_grow!(nczchunk_memory_limits, metadata_bytes: usize);
-// SAFETY: a structure of C with words only, the first of which is its size.
-unsafe impl Growing for nczchunk_memory_limits {}
+growing!(nczchunk_memory_limits, metadata_bytes: usize);
 
 /// Sets the memory limits of a storage. They apply to metadata that are read from now on, and to the chunks of arrays
 /// that are opened or created in the storage from now on. A call that would need more memory fails with
@@ -263,26 +233,22 @@ pub unsafe extern "C" fn nczchunk_storage_set_memory_limits(
     limits: *const nczchunk_memory_limits,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise; limits is a
-    // structure of the size that it says.
-    unsafe {
-        report(context, || {
-            let storage = handle_mut(storage, "storage is NULL")?;
-            let limits = read_growing(limits)?;
-            let mut all = MemoryLimits::default();
-            for (limit, given) in [
-                (&mut all.chunk_bytes, limits.chunk_bytes),
-                (&mut all.string_chunk_bytes, limits.string_chunk_bytes),
-                (&mut all.metadata_bytes, limits.metadata_bytes),
-            ] {
-                if given > 0 {
-                    *limit = given;
-                }
+    by_promise!(report(context, || {
+        let storage = handle_mut(storage, "storage is NULL")?;
+        let limits = read_growing(limits)?;
+        let mut all = MemoryLimits::default();
+        for (limit, given) in [
+            (&mut all.chunk_bytes, limits.chunk_bytes),
+            (&mut all.string_chunk_bytes, limits.string_chunk_bytes),
+            (&mut all.metadata_bytes, limits.metadata_bytes),
+        ] {
+            if given > 0 {
+                *limit = given;
             }
-            storage.0.set_memory_limits(all);
-            Ok(())
-        })
-    }
+        }
+        storage.0.set_memory_limits(all);
+        Ok(())
+    }))
 }
 
 /// Creates a storage that writes a new zip file at a path. The entries are stored without zip compression, because
@@ -302,13 +268,10 @@ pub unsafe extern "C" fn nczchunk_storage_create_zip(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: path is NULL or a text, and storage NULL or a place for a pointer, by the header's general promise.
-    unsafe {
-        report(context, || {
-            let path = file_path(path)?;
-            hand_over(storage, || Ok(nczchunk_storage(new_zip(path)?)))
-        })
-    }
+    by_promise!(report(context, || {
+        let path = file_path(path)?;
+        hand_over(storage, || Ok(nczchunk_storage(new_zip(path)?)))
+    }))
 }
 
 #[cfg(feature = "zip")]
@@ -330,8 +293,7 @@ pub unsafe extern "C" fn nczchunk_storage_finish(
     storage: *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, by the header's general promise.
-    unsafe { report(context, || handle(storage, "storage is NULL")?.0.finish()) }
+    by_promise!(report(context, || handle(storage, "storage is NULL")?.0.finish()))
 }
 
 /// Creates an empty storage in memory. Free it with nczchunk_storage_free.
@@ -345,15 +307,13 @@ pub unsafe extern "C" fn nczchunk_storage_memory(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or a place for a pointer, by the header's general promise.
-    unsafe { report(context, || hand_over(storage, || Ok(nczchunk_storage(Storage::new(Memory::new())?)))) }
+    by_promise!(report(context, || hand_over(storage, || Ok(nczchunk_storage(Storage::new(Memory::new())?)))))
 }
 
 /// Frees a storage. Arrays that were opened in it can still use it. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_storage_free(storage: *mut nczchunk_storage) {
-    // SAFETY: storage is NULL or came from one of the functions that make one, by the header's general promise.
-    unsafe { take_back(storage) }
+    by_promise!(take_back(storage))
 }
 
 /// Writes an object of nbytes bytes, or replaces the existing object.
@@ -368,14 +328,11 @@ pub unsafe extern "C" fn nczchunk_storage_write(
     nbytes: usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive, name NULL or a text, and bytes points to nbytes bytes, as documented.
-    unsafe {
-        report(context, || {
-            let storage = handle(storage, "storage is NULL")?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            storage.0.write(name, required(bytes.cast::<u8>(), nbytes, "bytes is NULL")?)
-        })
-    }
+    by_promise!(report(context, || {
+        let storage = handle(storage, "storage is NULL")?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        storage.0.write(name, required(bytes.cast::<u8>(), nbytes, "bytes is NULL")?)
+    }))
 }
 
 /// A codec of yours as the metadata describe it, for make. All pointers are valid until make returns.
@@ -433,63 +390,36 @@ pub unsafe extern "C" fn nczchunk_storage_add_codec(
     destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: storage is NULL or alive and nobody else uses it, and name is NULL or a text, by the header's general
-    // promise.
-    unsafe {
-        report(context, || {
-            let storage = handle_mut(storage, "storage is NULL")?;
-            let name = utf8(text(name, "name is NULL")?)?;
-            let make = make.ok_or(ErrorKind::Argument("make is NULL"))?;
-            storage.0.add_codec_with(name, || {
-                let maker = Maker { make, user, destroy };
-                move |of: &CodecUse<'_>| maker.make(of)
-            })
+    by_promise!(report(context, || {
+        let storage = handle_mut(storage, "storage is NULL")?;
+        let name = utf8(text(name, "name is NULL")?)?;
+        let make = make.ok_or(ErrorKind::Argument("make is NULL"))?;
+        storage.0.add_codec_with(name, || {
+            let make = Callbacks::new(make, user, destroy);
+            move |of: &CodecUse<'_>| make_codec(&make, of)
         })
-    }
+    }))
 }
 
-/// A function of the caller's that makes codecs.
-struct Maker {
-    make: unsafe extern "C" fn(*mut c_void, *const nczchunk_codec_use, *mut *mut nczchunk_codec) -> c_int,
-    user: *mut c_void,
-    destroy: Option<unsafe extern "C" fn(*mut c_void)>,
-}
+type MakeCodec = unsafe extern "C" fn(*mut c_void, *const nczchunk_codec_use, *mut *mut nczchunk_codec) -> c_int;
 
-// SAFETY: the function is called by threads of the caller's, with a pointer that is for it.
-unsafe impl Send for Maker {}
-// SAFETY: as above.
-unsafe impl Sync for Maker {}
-
-impl Drop for Maker {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.destroy {
-            // SAFETY: nothing makes codecs with it any more.
-            unsafe { destroy(self.user) };
-        }
-    }
-}
-
-impl Maker {
-    fn make(&self, of: &CodecUse<'_>) -> Result<Box<dyn Codec>> {
-        let (name, configuration, type_name) = (c_text(of.name)?, c_text(of.configuration)?, c_text(of.type_name)?);
-        let of = nczchunk_codec_use {
-            struct_size: size_of::<nczchunk_codec_use>(),
-            name: name.as_ptr(),
-            configuration: configuration.as_ptr(),
-            type_name: type_name.as_ptr(),
-            element_size: of.element_size,
-        };
-        let mut codec = std::ptr::null_mut();
-        // SAFETY: the function gets what is documented.
-        let status = unsafe { (self.make)(self.user, &raw const of, &raw mut codec) };
-        // SAFETY: what it has made, whatever it returns, is the library's to free.
-        let codec = (!codec.is_null()).then(|| unsafe { Box::from_raw(codec) });
-        match (status, codec) {
-            (NOERR, Some(codec)) => Ok(codec.0),
-            (NOERR, None) => Err(ErrorKind::Argument("make returned 0 but created no codec").into()),
-            (status, _) => Err(ErrorKind::Callback(status).into()),
-        }
-    }
+/// Makes a codec by a function of the caller's.
+fn make_codec(make: &Callbacks<MakeCodec>, of: &CodecUse<'_>) -> Result<Box<dyn Codec>> {
+    let (name, configuration, type_name) = (c_text(of.name)?, c_text(of.configuration)?, c_text(of.type_name)?);
+    let of = nczchunk_codec_use {
+        struct_size: size_of::<nczchunk_codec_use>(),
+        name: name.as_ptr(),
+        configuration: configuration.as_ptr(),
+        type_name: type_name.as_ptr(),
+        element_size: of.element_size,
+    };
+    let mut codec = std::ptr::null_mut();
+    // SAFETY: the function gets what is documented.
+    let status = unsafe { make(make.user, &raw const of, &raw mut codec) };
+    // SAFETY: what it has made, whatever it returns, is the library's to free.
+    let codec = (!codec.is_null()).then(|| unsafe { Box::from_raw(codec) });
+    called(status)?;
+    Ok(codec.ok_or(ErrorKind::Argument("make returned 0 but created no codec"))?.0)
 }
 
 assert_can_grow!(ObjectRequest, version: u64);
@@ -574,12 +504,10 @@ pub struct nczchunk_storage_callbacks {
     /// does not return it. May be NULL: then objects are written by write, one at a time in each thread.
     pub start_write: Option<unsafe extern "C" fn(user: *mut c_void, request: *mut ObjectRequest) -> c_int>,
 }
-assert_can_grow!(
+growing!(
     nczchunk_storage_callbacks,
     start_write: Option<unsafe extern "C" fn(*mut c_void, *mut ObjectRequest) -> c_int>
 );
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_storage_callbacks {}
 
 /// Creates a storage of your own. The callbacks are copied. Free it with nczchunk_storage_free.
 ///
@@ -592,9 +520,8 @@ pub unsafe extern "C" fn nczchunk_storage_new(
     storage: *mut *mut nczchunk_storage,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
-        let callbacks = unsafe { read_growing(callbacks) }?;
+    by_promise!(report(context, || {
+        let callbacks = read_growing(callbacks)?;
         if callbacks.start.is_some() != callbacks.wait.is_some() {
             return Err(ErrorKind::Argument("start and wait must be given together").into());
         }
@@ -604,32 +531,17 @@ pub unsafe extern "C" fn nczchunk_storage_new(
         if callbacks.read.is_none() && callbacks.start.is_none() {
             return Err(ErrorKind::Argument("the read callback is NULL").into());
         }
-        // SAFETY: storage is NULL or a place for a pointer, by the header's general promise.
-        let out = unsafe { handle_mut(storage, "storage is NULL") }?;
+        let out = handle_mut(storage, "storage is NULL")?;
         // What is made first has no callback to be called if something fails.
         let outer = Slot::new()?;
-        let inner = Storage::new_with(|| Custom { callbacks })?;
+        let inner = Storage::new_with(|| Custom(Callbacks::new(callbacks, callbacks.user, callbacks.destroy)))?;
         *out = Box::into_raw(outer.fill(nczchunk_storage(inner)));
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, make) }
+    }))
 }
 
 /// A storage that consists of callbacks.
-struct Custom {
-    callbacks: nczchunk_storage_callbacks,
-}
-
-// SAFETY: the callbacks and their user pointer are used from several threads only if they say that they allow it, or if
-// the caller's own threads do so, which is then the caller's responsibility.
-unsafe impl Send for Custom {}
-// SAFETY: as above.
-unsafe impl Sync for Custom {}
-
-fn result(status: c_int, name: &str) -> Result<()> {
-    if status == NOERR { Ok(()) } else { Err(Error::from(ErrorKind::Callback(status)).in_object(name)) }
-}
+struct Custom(Callbacks<nczchunk_storage_callbacks>);
 
 /// A name as C takes it, with a NUL at its end.
 fn c_name(name: &str) -> Result<Name> {
@@ -645,7 +557,7 @@ impl ObjectStore for Custom {
     }
 
     fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        let Some(read) = self.callbacks.read else { return read_by_flight((self, ""), name, begin, buffer) };
+        let Some(read) = self.0.read else { return read_by_flight((self, ""), name, begin, buffer) };
         let c_name = c_name(name)?;
         let (offset, from_end) = match begin {
             ByteRange::At(offset) => (offset, 0),
@@ -665,7 +577,7 @@ impl ObjectStore for Custom {
             version: 0,
         };
         // SAFETY: the callback gets what is documented; the buffer has room for `size` bytes.
-        let status = unsafe { read(self.callbacks.user, &raw mut request) };
+        let status = unsafe { read(self.0.user, &raw mut request) };
         let answer = request.answer(status, begin, buffer.capacity()).map_err(|error| error.in_object(name))?;
         let Some(answer) = answer else { return Ok(None) };
         // SAFETY: the callback has written so many bytes, as documented, and there was room for them.
@@ -674,52 +586,52 @@ impl ObjectStore for Custom {
     }
 
     fn versions(&self) -> Versions {
-        if self.callbacks.versions == 0 { Versions::Unknown } else { Versions::Told }
+        if self.0.versions == 0 { Versions::Unknown } else { Versions::Told }
     }
 
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        let Some(list) = self.callbacks.list else { return Ok(()) };
+        let Some(list) = self.0.list else { return Ok(()) };
         let c_prefix = c_name(prefix)?;
         let listing = Listing { one: RefCell::new(one), error: Cell::new(None), outer: LISTINGS.get() };
         let argument: *const Listing<'_> = &raw const listing;
         LISTINGS.set(argument.cast());
         // SAFETY: the callback gets what is documented.
-        let status =
-            unsafe { list(self.callbacks.user, c_prefix.as_ptr().cast(), Some(found), argument.cast_mut().cast()) };
+        let status = unsafe { list(self.0.user, c_prefix.as_ptr().cast(), Some(found), argument.cast_mut().cast()) };
         LISTINGS.set(listing.outer);
         match listing.error.into_inner() {
             Some(error) => Err(error),
-            None => result(status, prefix),
+            None => called(status).map_err(|error| error.in_object(prefix)),
         }
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let Some(write) = self.callbacks.write else {
-            self.callbacks.start_write.ok_or(ErrorKind::ReadOnly)?;
+        let Some(write) = self.0.write else {
+            self.0.start_write.ok_or(ErrorKind::ReadOnly)?;
             return write_by_flight((self, ""), name, bytes);
         };
         let c_name = c_name(name)?;
         // SAFETY: the callback gets what is documented; it only reads the bytes.
-        result(unsafe { write(self.callbacks.user, c_name.as_ptr().cast(), bytes.as_ptr().cast(), bytes.len()) }, name)
+        let status = unsafe { write(self.0.user, c_name.as_ptr().cast(), bytes.as_ptr().cast(), bytes.len()) };
+        called(status).map_err(|error| error.in_object(name))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        let remove = self.callbacks.remove.ok_or(ErrorKind::ReadOnly)?;
+        let remove = self.0.remove.ok_or(ErrorKind::ReadOnly)?;
         let c_name = c_name(name)?;
         // SAFETY: the callback gets what is documented.
-        result(unsafe { remove(self.callbacks.user, c_name.as_ptr().cast()) }, name)
+        called(unsafe { remove(self.0.user, c_name.as_ptr().cast()) }).map_err(|error| error.in_object(name))
     }
 
     fn is_writable(&self) -> bool {
-        self.callbacks.write.is_some() || self.callbacks.start_write.is_some()
+        self.0.write.is_some() || self.0.start_write.is_some()
     }
 
     fn is_concurrent(&self) -> bool {
-        self.callbacks.concurrent != 0
+        self.0.concurrent != 0
     }
 
     fn gap(&self) -> usize {
-        match self.callbacks {
+        match *self.0 {
             nczchunk_storage_callbacks { gap: 0, start: None, .. } => 16 << 10,
             nczchunk_storage_callbacks { gap: 0, .. } => 1 << 20,
             nczchunk_storage_callbacks { gap, .. } => gap,
@@ -727,7 +639,7 @@ impl ObjectStore for Custom {
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
-        self.callbacks.start.map(|_| self as &dyn Flight)
+        self.0.start.map(|_| self as &dyn Flight)
     }
 }
 
@@ -737,7 +649,7 @@ const MAX_IN_FLIGHT: usize = 1 << 16;
 // SAFETY: the callbacks do what is documented.
 unsafe impl Flight for Custom {
     fn limits(&self) -> Limits {
-        let nczchunk_storage_callbacks { in_flight, bytes_in_flight, largest, gap, .. } = self.callbacks;
+        let nczchunk_storage_callbacks { in_flight, bytes_in_flight, largest, gap, .. } = *self.0;
         let given = |value: usize| (value > 0).then_some(value);
         let default = Limits::default();
         Limits {
@@ -749,51 +661,35 @@ unsafe impl Flight for Custom {
     }
 
     unsafe fn start(&self, request: *mut ObjectRequest) -> Result<bool> {
-        let start = self.callbacks.start.ok_or(ErrorKind::Internal)?;
+        let start = self.0.start.ok_or(ErrorKind::Internal)?;
         // SAFETY: the request stays valid until it is given back, by the caller's promise.
-        match unsafe { start(self.callbacks.user, request) } {
+        match unsafe { start(self.0.user, request) } {
             ENOOBJECT | EEMPTY => Ok(false),
-            NOERR => Ok(true),
-            status => Err(ErrorKind::Callback(status).into()),
+            status => called(status).map(|()| true),
         }
     }
 
     fn writes(&self) -> bool {
-        self.callbacks.start_write.is_some()
+        self.0.start_write.is_some()
     }
 
     unsafe fn start_write(&self, request: *mut ObjectRequest) -> Result<()> {
-        let start = self.callbacks.start_write.ok_or(ErrorKind::Internal)?;
+        let start = self.0.start_write.ok_or(ErrorKind::Internal)?;
         // SAFETY: the request stays valid until it is given back, by the caller's promise.
-        match unsafe { start(self.callbacks.user, request) } {
-            NOERR => Ok(()),
-            status => Err(ErrorKind::Callback(status).into()),
-        }
+        called(unsafe { start(self.0.user, request) })
     }
 
     unsafe fn wait(&self) -> Result<*mut ObjectRequest> {
-        let wait = self.callbacks.wait.ok_or(ErrorKind::Internal)?;
+        let wait = self.0.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
         // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
-        match unsafe { wait(self.callbacks.user, &raw mut done) } {
-            NOERR => Ok(done),
-            status => Err(ErrorKind::Callback(status).into()),
-        }
+        called(unsafe { wait(self.0.user, &raw mut done) }).map(|()| done)
     }
 
     unsafe fn cancel(&self, request: *mut ObjectRequest) {
-        if let Some(cancel) = self.callbacks.cancel {
+        if let Some(cancel) = self.0.cancel {
             // SAFETY: the read is in flight, by the caller's promise.
-            unsafe { cancel(self.callbacks.user, request) };
-        }
-    }
-}
-
-impl Drop for Custom {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: nobody uses the storage any more, which happens once.
-            unsafe { destroy(self.callbacks.user) };
+            unsafe { cancel(self.0.user, request) };
         }
     }
 }

@@ -23,18 +23,13 @@
 //! and every field that you do not use to 0, as NCZCHUNK_ZERO_COPY_CALLBACKS_INIT and NCZCHUNK_READER_CALLBACKS_INIT
 //! do. The arguments of a callback are valid until it returns, unless their description says otherwise.
 
-use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use super::context::report;
-use super::growing::{Growing, assert_can_grow, read_growing};
-use super::objects::{nczchunk_chunk_store, nczchunk_context};
-use super::pointers::{handle_mut, take_back};
+use super::callbacks::Callbacks;
+use super::prelude::*;
 use nczchunk_engine::alloc::{Slot, try_box};
 use nczchunk_engine::buffer::Buffer;
-use nczchunk_engine::error::{Error, ErrorKind, Result};
-use nczchunk_engine::grid::Access;
-use nczchunk_engine::status::{EEMPTY, ENOOBJECT, NOERR};
+use nczchunk_engine::status::{EEMPTY, ENOOBJECT};
 pub use nczchunk_engine::store::RawRequest as nczchunk_request;
 use nczchunk_engine::store::{
     BorrowedChunk, BorrowedChunkMut, Change, ChunkReader, ChunkStore, Filled, Flight, InFlight, Memory, NOT_IN_FLIGHT,
@@ -118,9 +113,7 @@ pub struct nczchunk_zero_copy_callbacks {
     /// chunk.
     pub accept_longer: usize,
 }
-assert_can_grow!(nczchunk_zero_copy_callbacks, accept_longer: usize);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_zero_copy_callbacks {}
+growing!(nczchunk_zero_copy_callbacks, accept_longer: usize);
 
 /// Callbacks that read chunks into a buffer.
 #[repr(C)]
@@ -175,9 +168,7 @@ pub struct nczchunk_reader_callbacks {
     /// for 64.
     pub in_flight: usize,
 }
-assert_can_grow!(nczchunk_reader_callbacks, in_flight: usize);
-// SAFETY: a structure of C with words and pointers only, the first of which is its size; zeros are no callbacks.
-unsafe impl Growing for nczchunk_reader_callbacks {}
+growing!(nczchunk_reader_callbacks, in_flight: usize);
 
 /// Creates a store of borrowed chunks. The callbacks are copied. Free it with nczchunk_chunk_store_free.
 ///
@@ -189,16 +180,15 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new_zero_copy(
     store: *mut *mut nczchunk_chunk_store,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
-        let callbacks = unsafe { read_growing(callbacks) }?;
+    by_promise!(report(context, || {
+        let callbacks = read_growing(callbacks)?;
         let lend = callbacks.lend.ok_or(ErrorKind::Argument("the lend callback is NULL"))?;
         let slot = Slot::new()?;
-        // SAFETY: store is NULL or a place for a pointer, by the header's general promise.
-        unsafe { hand_over(store, None, || Reader::Lending(slot.fill(Lending { callbacks, lend }))) }
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, make) }
+        hand_over(store, None, || {
+            let callbacks = Callbacks::new(callbacks, callbacks.user, callbacks.destroy);
+            Reader::Lending(slot.fill(Lending { callbacks, lend }))
+        })
+    }))
 }
 
 /// Creates a store whose callbacks read chunks into a buffer. The callbacks are copied. Free it with
@@ -213,9 +203,8 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new(
     store: *mut *mut nczchunk_chunk_store,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
-        // SAFETY: callbacks is NULL or a structure of the size that it says, as documented.
-        let callbacks = unsafe { read_growing(callbacks) }?;
+    by_promise!(report(context, || {
+        let callbacks = read_growing(callbacks)?;
         if callbacks.start.is_some() != callbacks.wait.is_some() {
             return Err(ErrorKind::Argument("start and wait must be given together").into());
         }
@@ -223,11 +212,11 @@ pub unsafe extern "C" fn nczchunk_chunk_store_new(
             return Err(ErrorKind::Argument("the fill callback is NULL").into());
         }
         let (slot, memory) = (Slot::new()?, Memory::new()?);
-        // SAFETY: store is NULL or a place for a pointer, by the header's general promise.
-        unsafe { hand_over(store, Some(memory), || Reader::Filling(slot.fill(Filling { callbacks }))) }
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, make) }
+        hand_over(store, Some(memory), || {
+            let callbacks = Callbacks::new(callbacks, callbacks.user, callbacks.destroy);
+            Reader::Filling(slot.fill(Filling { callbacks }))
+        })
+    }))
 }
 
 /// Sets whether a store's codecs decode every chunk completely: 1 for yes; 0, the default, for no. With 0, decoding
@@ -245,20 +234,16 @@ pub unsafe extern "C" fn nczchunk_chunk_store_set_verify(
     verify: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the pointers are NULL or point to what their types say, by the header's general promise.
-    unsafe {
-        report(context, || {
-            handle_mut(store, "store is NULL")?.0.set_verify(verify != 0);
-            Ok(())
-        })
-    }
+    by_promise!(report(context, || {
+        handle_mut(store, "store is NULL")?.0.set_verify(verify != 0);
+        Ok(())
+    }))
 }
 
 /// Frees a store and calls destroy. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_chunk_store_free(store: *mut nczchunk_chunk_store) {
-    // SAFETY: store is NULL or came from one of the functions above, by the header's general promise.
-    unsafe { take_back(store) }
+    by_promise!(take_back(store))
 }
 
 /// Hands a store over. The reader, which runs `destroy` when dropped, is made only once nothing can fail any more.
@@ -270,8 +255,7 @@ unsafe fn hand_over(
     memory: Option<Box<Memory>>,
     make: impl FnOnce() -> Reader<'static>,
 ) -> Result<()> {
-    // SAFETY: a pointer that is not NULL points to a place for a pointer, by the caller's promise.
-    let out = unsafe { handle_mut(out, "store is NULL") }?;
+    let out = by_promise!(handle_mut(out, "store is NULL"))?;
     let slot = Slot::new()?;
     *out = Box::into_raw(slot.fill(nczchunk_chunk_store(ChunkStore::of(make(), memory))));
     Ok(())
@@ -284,21 +268,10 @@ fn code(access: Access) -> usize {
     }
 }
 
-/// A callback's status as a result.
-fn result(status: c_int) -> Result<()> {
-    if status == NOERR { Ok(()) } else { Err(ErrorKind::Callback(status).into()) }
-}
-
 struct Lending {
-    callbacks: nczchunk_zero_copy_callbacks,
+    callbacks: Callbacks<nczchunk_zero_copy_callbacks>,
     lend: unsafe extern "C" fn(*mut c_void, *mut nczchunk_borrowed_chunk) -> c_int,
 }
-
-// SAFETY: the callbacks and their user pointer are used from several threads only if the caller does so, who is told
-// that the callbacks must then allow it.
-unsafe impl Send for Lending {}
-// SAFETY: as above.
-unsafe impl Sync for Lending {}
 
 impl nczchunk_borrowed_chunk {
     /// A chunk that is asked for.
@@ -325,7 +298,7 @@ impl Lending {
         let Some(release) = self.callbacks.release else { return outcome };
         let status = outcome.as_ref().map_or_else(|error| error.status(), |_| NOERR);
         // SAFETY: the loan is one that the callbacks gave and have not been given back, as documented.
-        let released = result(unsafe { release(self.callbacks.user, &raw mut *loan, status) });
+        let released = called(unsafe { release(self.callbacks.user, &raw mut *loan, status) });
         let taken = outcome?;
         released?;
         Ok(taken)
@@ -344,7 +317,7 @@ impl ZeroCopyReader for Lending {
             EEMPTY if loan.data.is_null() => return take.give(BorrowedChunk::Absent),
             NOERR | EEMPTY => {}
             ENOOBJECT => return take.give(BorrowedChunk::Absent),
-            status => return Err(ErrorKind::Callback(status).into()),
+            status => called(status)?,
         }
         let outcome = if isize::try_from(loan.nbytes).is_err() {
             Err(ErrorKind::LentLength(loan.nbytes).into())
@@ -382,7 +355,7 @@ impl ZeroCopyReader for Lending {
         match status {
             NOERR | EEMPTY | ENOOBJECT if loan.data.is_null() => return Err(ErrorKind::NoData.into()),
             NOERR | EEMPTY | ENOOBJECT => {}
-            status => return Err(ErrorKind::Callback(status).into()),
+            status => called(status)?,
         }
         let outcome = if isize::try_from(loan.nbytes).is_err() {
             Err(ErrorKind::LentLength(loan.nbytes).into())
@@ -393,15 +366,6 @@ impl ZeroCopyReader for Lending {
             change.give(if status == NOERR { BorrowedChunkMut::Chunk(bytes) } else { BorrowedChunkMut::New(bytes) })
         };
         self.give_back(&mut loan, outcome)
-    }
-}
-
-impl Drop for Lending {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: the store is being freed, which happens once.
-            unsafe { destroy(self.callbacks.user) };
-        }
     }
 }
 
@@ -416,13 +380,8 @@ const DEFAULT_IN_FLIGHT: usize = 64;
 const MAX_IN_FLIGHT: usize = 1 << 16;
 
 struct Filling {
-    callbacks: nczchunk_reader_callbacks,
+    callbacks: Callbacks<nczchunk_reader_callbacks>,
 }
-
-// SAFETY: as for `Lending`.
-unsafe impl Send for Filling {}
-// SAFETY: as for `Lending`.
-unsafe impl Sync for Filling {}
 
 impl Filling {
     /// A request for a chunk, with a buffer of so many bytes.
@@ -497,7 +456,7 @@ impl ChunkReader for Filling {
         let store = self.callbacks.store.ok_or(ErrorKind::ReadOnly)?;
         let mut raw = Filling::request(request, bytes.as_ptr().cast_mut(), bytes.len());
         // SAFETY: the callback gets what is documented; it only reads the bytes.
-        result(unsafe { store(self.callbacks.user, &raw mut raw) })
+        called(unsafe { store(self.callbacks.user, &raw mut raw) })
     }
 
     fn in_flight(&self) -> Option<&dyn InFlight> {
@@ -514,9 +473,8 @@ impl InFlight for Filling {
 /// The result of a request that ended with this status.
 fn outcome(status: c_int, nbytes: usize) -> Result<Filled> {
     match status {
-        NOERR => Ok(Filled::Stored(nbytes)),
         EEMPTY | ENOOBJECT => Ok(Filled::Absent),
-        status => Err(ErrorKind::Callback(status).into()),
+        status => called(status).map(|()| Filled::Stored(nbytes)),
     }
 }
 
@@ -548,7 +506,7 @@ impl Flight for Flying<'_> {
         match unsafe { start(self.filling.callbacks.user, request) } {
             EEMPTY | ENOOBJECT => Ok(false),
             status => {
-                result(status)?;
+                called(status)?;
                 self.waiter.started();
                 Ok(true)
             }
@@ -559,7 +517,7 @@ impl Flight for Flying<'_> {
         let wait = self.filling.callbacks.wait.ok_or(ErrorKind::Internal)?;
         let mut done = ptr::null_mut();
         // SAFETY: the callback gets what is documented: its own pointer, and a place for the request.
-        match result(unsafe { wait(self.filling.callbacks.user, &raw mut done) }) {
+        match called(unsafe { wait(self.filling.callbacks.user, &raw mut done) }) {
             Ok(()) => self.waiter.ended(),
             Err(error) => {
                 self.waiter.all_ended();
@@ -586,15 +544,6 @@ impl Drop for Flying<'_> {
     /// unless the program has given back what it was not asked for: then it is not known whether there are.
     fn drop(&mut self) {
         while std::thread::panicking() && self.waiter.has_any() && self.wait().is_ok() {}
-    }
-}
-
-impl Drop for Filling {
-    fn drop(&mut self) {
-        if let Some(destroy) = self.callbacks.destroy {
-            // SAFETY: the store is being freed, which happens once.
-            unsafe { destroy(self.callbacks.user) };
-        }
     }
 }
 
@@ -636,10 +585,9 @@ mod tests {
             let mut asked = Asked { failing, ..Asked::default() };
             // SAFETY: zeros are no callbacks.
             let mut callbacks: nczchunk_reader_callbacks = unsafe { std::mem::zeroed() };
-            callbacks.user = (&raw mut asked).cast();
             callbacks.start = Some(start);
             callbacks.wait = Some(wait);
-            let filling = Filling { callbacks };
+            let filling = Filling { callbacks: Callbacks::new(callbacks, (&raw mut asked).cast(), None) };
             let chunk = Request::new(&[0], Access::Read, 4);
             let mut requests = [(); 3].map(|()| Filling::request(&chunk, ptr::null_mut(), 0));
             let mut flight = Flying::new(&filling, 1).unwrap();

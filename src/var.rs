@@ -4,16 +4,10 @@
 //! Dimensions are listed slowest first, as in netCDF. A chunk is stored at full size, even if it reaches beyond the end
 //! of a dimension. It is row-major unless nczchunk_var_set_chunk_order says otherwise.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report;
-use super::objects::{nczchunk_context, nczchunk_var};
-use super::pointers::{hand_over, handle, handle_mut, optional, required, take_back};
+use super::prelude::*;
 use nczchunk_engine::chunk_list::ChunkRun;
 use nczchunk_engine::copier::Copier;
-use nczchunk_engine::dims::check_rank;
-use nczchunk_engine::error::{ErrorKind, Result};
-use nczchunk_engine::grid::{Access, ChunkExtent, Dimension};
+use nczchunk_engine::grid::{ChunkExtent, Dimension};
 use nczchunk_engine::variable::{Endian, Variable, check_element_size};
 
 /// The largest rank: netCDF's NC_MAX_VAR_DIMS.
@@ -43,26 +37,21 @@ pub unsafe extern "C" fn nczchunk_var_new(
     var: *mut *mut nczchunk_var,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let make = || {
+    by_promise!(report(context, || hand_over(var, || {
         if rank > 0 && (dimlens.is_null() || chunklens.is_null()) {
             return Err(ErrorKind::Argument("dimlens or chunklens is NULL").into());
         }
         check_element_size(element_size)?;
         check_rank(rank)?;
-        // SAFETY: neither is NULL, and by the header's general promise both have rank entries.
-        let (dimlens, chunklens) =
-            unsafe { (required(dimlens, rank, "dimlens")?, required(chunklens, rank, "chunklens")?) };
+        let (dimlens, chunklens) = (required(dimlens, rank, "dimlens")?, required(chunklens, rank, "chunklens")?);
         Ok(nczchunk_var(Variable::new(dimlens, chunklens, element_size)?))
-    };
-    // SAFETY: var is NULL or a place for a pointer, context NULL or a context, by the header's general promise.
-    unsafe { report(context, || hand_over(var, make)) }
+    })))
 }
 
 /// Frees a variable. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_free(var: *mut nczchunk_var) {
-    // SAFETY: var is NULL or came from nczchunk_var_new, by the header's general promise.
-    unsafe { take_back(var) }
+    by_promise!(take_back(var))
 }
 
 /// Changes a variable, and reports to the context.
@@ -74,8 +63,7 @@ unsafe fn change(
     context: *mut nczchunk_context,
     change: impl FnOnce(&mut Variable) -> Result<()>,
 ) -> c_int {
-    // SAFETY: the caller promises what both functions require.
-    unsafe { report(context, || change(&mut handle_mut(var, "var is NULL")?.0)) }
+    by_promise!(report(context, || change(&mut handle_mut(var, "var is NULL")?.0)))
 }
 
 /// Sets the fill value, as which missing chunks read: one element of element_size bytes, which are copied. It is in
@@ -88,8 +76,7 @@ pub unsafe extern "C" fn nczchunk_var_set_fill_value(
     fill_value: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: fill_value is NULL or has element_size bytes, as documented; the rest is the header's general promise.
-    unsafe { change(var, context, |var| var.set_fill_value(optional(fill_value.cast::<u8>(), var.element_size()))) }
+    by_promise!(change(var, context, |var| var.set_fill_value(optional(fill_value.cast::<u8>(), var.element_size()))))
 }
 
 /// Sets the byte order of the stored words: one of the NCZCHUNK_ENDIAN_ constants. Words are swapped between chunk and
@@ -103,17 +90,17 @@ pub unsafe extern "C" fn nczchunk_var_set_endian(
     endian: c_int,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let set = |var: &mut Variable| {
-        let endian = match endian {
-            NCZCHUNK_ENDIAN_NATIVE => Endian::Native,
-            NCZCHUNK_ENDIAN_LITTLE => Endian::Little,
-            NCZCHUNK_ENDIAN_BIG => Endian::Big,
-            _ => return Err(ErrorKind::Argument("endian must be one of the NCZCHUNK_ENDIAN_ constants").into()),
-        };
-        var.set_endian(endian)
-    };
-    // SAFETY: the header's general promise.
-    unsafe { change(var, context, set) }
+    by_promise!(change(var, context, |var| var.set_endian(self::endian(endian)?)))
+}
+
+/// The byte order that one of the constants stands for.
+pub(super) fn endian(endian: impl TryInto<c_int>) -> Result<Endian> {
+    match endian.try_into() {
+        Ok(NCZCHUNK_ENDIAN_NATIVE) => Ok(Endian::Native),
+        Ok(NCZCHUNK_ENDIAN_LITTLE) => Ok(Endian::Little),
+        Ok(NCZCHUNK_ENDIAN_BIG) => Ok(Endian::Big),
+        _ => Err(ErrorKind::Argument("endian must be one of the NCZCHUNK_ENDIAN_ constants").into()),
+    }
 }
 
 /// Sets the size in bytes of the words that elements consist of: 1, 2, 4 or 8, and a divisor of element_size. By
@@ -128,8 +115,7 @@ pub unsafe extern "C" fn nczchunk_var_set_word_size(
     word_size: usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the header's general promise.
-    unsafe { change(var, context, |var| var.set_word_size(word_size)) }
+    by_promise!(change(var, context, |var| var.set_word_size(word_size)))
 }
 
 /// Sets the order in which the elements of a chunk are stored. order has rank entries and names each dimension once,
@@ -144,8 +130,7 @@ pub unsafe extern "C" fn nczchunk_var_set_chunk_order(
     order: *const usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: order is NULL or has an entry per dimension, as documented; the rest is the header's general promise.
-    unsafe { change(var, context, |var| var.set_chunk_order(optional(order, var.rank()))) }
+    by_promise!(change(var, context, |var| var.set_chunk_order(optional(order, var.rank()))))
 }
 
 /// Sets a coarser grid for writing the variable, for chunks that are stored in shards: a shard can only be written as a
@@ -162,8 +147,7 @@ pub unsafe extern "C" fn nczchunk_var_set_write_grid(
     write_chunklens: *const usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the list is NULL or has an entry per dimension, as documented; the rest is the header's general promise.
-    unsafe { change(var, context, |var| var.set_write_grid(optional(write_chunklens, var.rank()))) }
+    by_promise!(change(var, context, |var| var.set_write_grid(optional(write_chunklens, var.rank()))))
 }
 
 /// Sets the lengths of the chunks along a dimension, counted from 0, where they differ: chunk i of the dimension
@@ -189,21 +173,17 @@ pub unsafe extern "C" fn nczchunk_var_set_chunk_lengths(
     encoded_lengths: *const usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let set = |var: &mut Variable| {
+    by_promise!(change(var, context, |var| {
         if lengths.is_null() {
             return var.set_chunk_runs(dimension, None);
         }
-        // SAFETY: each is NULL or has num_chunks entries, as documented.
-        let (lengths, encoded) =
-            unsafe { (required(lengths, num_chunks, "lengths")?, optional(encoded_lengths, num_chunks)) };
+        let (lengths, encoded) = (required(lengths, num_chunks, "lengths")?, optional(encoded_lengths, num_chunks));
         // With no entries this is an empty list, too.
         let encoded = encoded.unwrap_or(lengths).iter();
         let chunks =
             lengths.iter().zip(encoded).map(|(&len, &encoded_len)| ChunkRun { num_chunks: 1, len, encoded_len });
         var.set_chunks(dimension, Some(chunks))
-    };
-    // SAFETY: the header's general promise.
-    unsafe { change(var, context, set) }
+    }))
 }
 
 /// Changes the current length of a dimension, counted from 0, for example when an unlimited dimension has grown. Set
@@ -219,8 +199,7 @@ pub unsafe extern "C" fn nczchunk_var_set_dimlen(
     dimlen: usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the header's general promise.
-    unsafe { change(var, context, |var| var.set_dimlen(dimension, dimlen)) }
+    by_promise!(change(var, context, |var| var.set_dimlen(dimension, dimlen)))
 }
 
 /// Changes the origin of a dimension, counted from 0, as cfdb does when elements are prepended. Chunks are aligned to
@@ -237,8 +216,7 @@ pub unsafe extern "C" fn nczchunk_var_set_origin(
     origin: isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the header's general promise.
-    unsafe { change(var, context, |var| var.set_origin(dimension, origin)) }
+    by_promise!(change(var, context, |var| var.set_origin(dimension, origin)))
 }
 
 /// Sets a function that copies elements, for elements that own more than their bytes, such as pointers to strings that
@@ -271,13 +249,10 @@ pub unsafe extern "C" fn nczchunk_var_set_copier(
     user: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let set = |var: &mut Variable| {
-        // SAFETY: the function does what is documented, and the caller answers for the threads that use the variable.
-        var.set_copier(copier.map(|copier| unsafe { Copier::new(copier, user) }));
+    by_promise!(change(var, context, |var| {
+        var.set_copier(copier.map(|copier| Copier::new(copier, user)));
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { change(var, context, set) }
+    }))
 }
 
 /// The answer of a variable to a question; `T::default()` for NULL.
@@ -285,8 +260,7 @@ pub unsafe extern "C" fn nczchunk_var_set_copier(
 /// # Safety
 /// The pointer is NULL or points to a variable that nobody changes meanwhile.
 unsafe fn ask<T: Default>(var: *const nczchunk_var, question: impl FnOnce(&Variable) -> T) -> T {
-    // SAFETY: a pointer that is not NULL points to a variable by the caller's promise.
-    unsafe { var.as_ref() }.map_or_else(T::default, |var| question(&var.0))
+    by_promise!(var.as_ref().map_or_else(T::default, |var| question(&var.0)))
 }
 
 /// The answer of a dimension of a variable to a question; 0 if there is none.
@@ -299,23 +273,20 @@ unsafe fn ask_dimension<T: Default>(
     dimension: usize,
     question: impl FnOnce(&Dimension) -> T,
 ) -> T {
-    // SAFETY: the caller promises what `ask` requires.
-    unsafe { ask(var, |var| var.grid(access).dimensions().get(dimension).map_or_else(T::default, question)) }
+    by_promise!(ask(var, |var| var.grid(access).dimensions().get(dimension).map_or_else(T::default, question)))
 }
 
 /// Returns the number of dimensions; 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_rank(var: *const nczchunk_var) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { ask(var, Variable::rank) }
+    by_promise!(ask(var, Variable::rank))
 }
 
 /// Returns the current length of a dimension, counted from 0, in elements. Returns 0 if the dimension does not exist,
 /// and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_dimlen(var: *const nczchunk_var, dimension: usize) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { ask_dimension(var, Access::Read, dimension, Dimension::len) }
+    by_promise!(ask_dimension(var, Access::Read, dimension, Dimension::len))
 }
 
 /// Returns the length of a chunk along a dimension, counted from 0, in elements; where chunks differ
@@ -323,24 +294,21 @@ pub unsafe extern "C" fn nczchunk_var_dimlen(var: *const nczchunk_var, dimension
 /// NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { ask_dimension(var, Access::Read, dimension, Dimension::chunklen) }
+    by_promise!(ask_dimension(var, Access::Read, dimension, Dimension::chunklen))
 }
 
 /// Returns the length of a chunk of the write grid along a dimension, counted from 0, in elements. Without such a grid
 /// it is that of nczchunk_var_chunklen. Returns 0 if the dimension does not exist, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_write_chunklen(var: *const nczchunk_var, dimension: usize) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { ask_dimension(var, Access::Write, dimension, Dimension::chunklen) }
+    by_promise!(ask_dimension(var, Access::Write, dimension, Dimension::chunklen))
 }
 
 /// Returns the number of chunks along a dimension, counted from 0, stored or absent. Returns 0 if there is no such
 /// dimension, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_num_chunks(var: *const nczchunk_var, dimension: usize) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { ask_dimension(var, Access::Read, dimension, Dimension::num_chunks) }
+    by_promise!(ask_dimension(var, Access::Read, dimension, Dimension::num_chunks))
 }
 
 /// Returns 1 if the chunks along a dimension, counted from 0, have one length, which is that of nczchunk_var_chunklen.
@@ -348,8 +316,7 @@ pub unsafe extern "C" fn nczchunk_var_num_chunks(var: *const nczchunk_var, dimen
 /// NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_is_regular(var: *const nczchunk_var, dimension: usize) -> c_int {
-    // SAFETY: the header's general promise.
-    unsafe { ask_dimension(var, Access::Read, dimension, |dimension| c_int::from(dimension.chunks().is_none())) }
+    by_promise!(ask_dimension(var, Access::Read, dimension, |dimension| c_int::from(dimension.chunks().is_none())))
 }
 
 /// Tells where the chunk with an index lies along a dimension, counted from 0, all in elements: start receives the
@@ -367,50 +334,42 @@ pub unsafe extern "C" fn nczchunk_var_chunk_extent(
     encoded_length: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    let tell = || {
-        // SAFETY: the header's general promise.
-        let var = &unsafe { handle(var, "var is NULL") }?.0;
+    by_promise!(report(context, || {
+        let var = &handle(var, "var is NULL")?.0;
         let of = var.dimensions().get(dimension).ok_or(ErrorKind::NoDimension(dimension))?;
         let no_chunk = ErrorKind::Index { index: of.chunk_at(chunk_index), len: of.num_chunks() };
         let ChunkExtent { start: first, len, encoded_len } = of.chunk(chunk_index).ok_or(no_chunk)?;
         for (place, number) in [(start, first), (length, len), (encoded_length, encoded_len)] {
             if !place.is_null() {
-                // SAFETY: it is a place for a number, as documented.
-                unsafe { place.write(number) };
+                place.write(number);
             }
         }
         Ok(())
-    };
-    // SAFETY: the header's general promise.
-    unsafe { report(context, tell) }
+    }))
 }
 
 /// Returns the origin of a dimension, counted from 0. Returns 0 if the dimension does not exist, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_origin(var: *const nczchunk_var, dimension: usize) -> isize {
-    // SAFETY: the header's general promise.
-    unsafe { ask_dimension(var, Access::Read, dimension, Dimension::origin) }
+    by_promise!(ask_dimension(var, Access::Read, dimension, Dimension::origin))
 }
 
 /// Returns the size of an element in bytes; 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_element_size(var: *const nczchunk_var) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { ask(var, Variable::element_size) }
+    by_promise!(ask(var, Variable::element_size))
 }
 
 /// Returns the size in bytes of the words that elements consist of; 0 for elements without words, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_word_size(var: *const nczchunk_var) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { ask(var, Variable::word_size) }
+    by_promise!(ask(var, Variable::word_size))
 }
 
 /// Returns the byte order of the stored words, one of the NCZCHUNK_ENDIAN_ constants; NCZCHUNK_ENDIAN_NATIVE for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_endian(var: *const nczchunk_var) -> c_int {
-    // SAFETY: the header's general promise.
-    match unsafe { ask(var, Variable::endian) } {
+    match by_promise!(ask(var, Variable::endian)) {
         Endian::Native => NCZCHUNK_ENDIAN_NATIVE,
         Endian::Little => NCZCHUNK_ENDIAN_LITTLE,
         Endian::Big => NCZCHUNK_ENDIAN_BIG,
@@ -421,15 +380,13 @@ pub unsafe extern "C" fn nczchunk_var_endian(var: *const nczchunk_var) -> c_int 
 /// that has the largest length along each dimension. Returns 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_chunk_bytes(var: *const nczchunk_var) -> usize {
-    // SAFETY: the header's general promise.
-    unsafe { ask(var, Variable::chunk_bytes) }
+    by_promise!(ask(var, Variable::chunk_bytes))
 }
 
 /// Returns the fill value: element_size bytes without alignment. Returns NULL if none is set, which stands for zeros,
 /// and for NULL. The fill value belongs to the variable and is valid until it is changed or the variable is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_fill_value(var: *const nczchunk_var) -> *const c_void {
-    // SAFETY: the header's general promise.
-    let value = unsafe { ask(var, |var| var.fill_value().map(<[u8]>::as_ptr)) };
+    let value = by_promise!(ask(var, |var| var.fill_value().map(<[u8]>::as_ptr)));
     value.map_or(std::ptr::null(), <*const u8>::cast)
 }

@@ -2,11 +2,7 @@
 //!
 //! Write any hyperslab of a variable from memory of yours. Chunks that the write covers are stored without being read.
 
-use std::ffi::{c_int, c_void};
-
-use super::context::report_transfer;
-use super::objects::{nczchunk_chunk_store, nczchunk_context, nczchunk_var};
-use super::pointers::{handle, hyperslab, source};
+use super::prelude::*;
 use nczchunk_engine::transfer;
 
 /// Writes a hyperslab, as nc_put_vars does. Along each dimension, writes count elements from start on, stride apart,
@@ -41,13 +37,9 @@ pub unsafe extern "C" fn nczchunk_write_vars(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    // SAFETY: the handles are NULL or alive, the lists NULL or with an entry per dimension, and data is NULL or holds
-    // what is selected, which nobody changes meanwhile: as documented, and by the header's general promise.
-    unsafe {
-        report_transfer(context, |options, done| {
-            let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
-            let slab = hyperslab(&var.0, start, count, stride)?;
-            transfer::write(&var.0, &store.0, &slab, |len| source(data.cast(), len), options, done)
-        })
-    }
+    by_promise!(report_transfer(context, |options, done| {
+        let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
+        let slab = hyperslab(&var.0, start, count, stride)?;
+        transfer::write(&var.0, &store.0, &slab, |len| source(data.cast(), len), options, done)
+    }))
 }

@@ -5,6 +5,7 @@ Each is a slip that a programmer could make. NCZCHUNK_PLANTED=NAME in the enviro
 the copy switches the one of that name on; without it the program is what it is in the tree.
 
     planted.py --list GROUP     the names of a group's bugs, and what is wrong: fuzz, models, checkers
+    planted.py --check          whether each can be planted in this tree: what stands there does so once
 """
 
 import sys
@@ -59,8 +60,8 @@ FUZZ = [
      "        if at < HEADER as u64 || at == met {\n",
      "        if at < HEADER as u64 || (at == met && !crate::planted(\"cfdb\")) {\n"),
     ("hdf5", "the length of a text is not compared with the object that it is in", "arrays/src/hdf5/attribute.rs",
-     "        let (_, heap) = last.insert((id.address, heap));\n",
-     "        let (_, heap) = last.insert((id.address, heap));\n"
+     "        let heap = collection(file, id.address)?;\n",
+     "        let heap = collection(file, id.address)?;\n"
      "        let _ = if crate::planted(\"hdf5\") { &heap.get(id.number)?[..len as usize] } else { &[] };\n"),
 ]
 
@@ -114,8 +115,9 @@ MODELS = [
      "            return Some(unsafe { memory.replace(Memory::EMPTY) });\n        }\n"),
     ("cache/limit", "there is room for a chunk as long as the limit is not passed without it",
      "engine/src/cache/table.rs",
-     "        while self.bytes.saturating_add(size) > limit {\n",
-     "        while self.bytes.saturating_add(if crate::planted(\"cache/limit\") { 0 } else { size }) > limit {\n"),
+     "        let mut due = self.bytes.saturating_add(size).saturating_sub(limit);\n",
+     "        let more = if crate::planted(\"cache/limit\") { 0 } else { size };\n"
+     "        let mut due = self.bytes.saturating_add(more).saturating_sub(limit);\n"),
     ("cache/stale", "a chunk that is written to while it is fetched is kept as it was", "engine/src/cache/table.rs",
      "            State::Loading { stale } => *stale = true,\n",
      "            State::Loading { stale } => *stale = !crate::planted(\"cache/stale\"),\n"),
@@ -221,9 +223,10 @@ CHECKERS = [
      "    is_settled.then_some(",
      "    (is_settled || crate::planted(\"settled\")).then_some("),
     ("shape", "another shape starts from the one that the handle knows", "arrays/src/array/mod.rs",
-     "        let Opened { variable: old, store: now, .. } = self.reopened()?.opened;\n",
-     "        let Opened { variable: old, store: now, .. } = self.reopened()?.opened;\n"
-     "        let old = if crate::planted(\"shape\") { self.variable().try_clone()? } else { old };\n"),
+     "        let mut now = self.reopened()?;\n",
+     "        let mut now = self.reopened()?;\n"
+     "        if crate::planted(\"shape\") {\n            now.opened.variable = self.variable().try_clone()?;\n"
+     "        }\n"),
     # In C, for the one that looks at C alone.
     ("undefined", "a sum of ints may be too large for one", "c_tests/memory_array.h",
      "    uint8_t one = (uint8_t)number;\n",
@@ -236,13 +239,21 @@ CHECKERS = [
 GROUPS = {"fuzz": FUZZ, "models": MODELS, "checkers": CHECKERS}
 
 
-def plant(directory):
-    root = Path(directory)
+def planted(root):
+    """The files with all bugs in them."""
+    texts = {}
     for name, _, path, old, new in FUZZ + MODELS + CHECKERS:
-        text = (root / path).read_text()
+        text = texts.get(path) or (root / path).read_text()
         if text.count(old) != 1:
             sys.exit(f"{path}: {text.count(old)} times instead of once, for {name}: {old.strip()}")
-        (root / path).write_text(text.replace(old, new))
+        texts[path] = text.replace(old, new)
+    return texts
+
+
+def plant(directory):
+    root = Path(directory)
+    for path, text in planted(root).items():
+        (root / path).write_text(text)
     for path in ROOTS:
         with open(root / path, "a") as file:
             file.write(SWITCH)
@@ -252,6 +263,8 @@ def main(arguments):
     match arguments:
         case ["--list", group] if group in GROUPS:
             print("\n".join(f"{name}: {what}" for name, what, *_ in GROUPS[group]))
+        case ["--check"]:
+            planted(Path(__file__).parent.parent)
         case [directory] if not directory.startswith("-"):
             plant(directory)
         case _:

@@ -10,13 +10,8 @@ use crate::json::Json;
 use crate::screen::printable;
 
 /// Writes a line for each attribute of an array or a group: its values, or why it is left out; or why there are none.
-pub fn write(
-    out: &mut impl Write,
-    attributes: &[Attribute],
-    left_out: &[Error],
-    error: Option<&Error>,
-) -> io::Result<()> {
-    for attribute in attributes {
+pub fn write(out: &mut impl Write, all: &[Attribute], left_out: &[Error], error: Option<&Error>) -> io::Result<()> {
+    for attribute in all {
         writeln!(out, "    {} = {}", printable(attribute.name()), values(attribute))?;
     }
     reasons(left_out, error).try_for_each(|reason| writeln!(out, "    {}", printable(&reason)))

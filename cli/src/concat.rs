@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::failure::{Failure, Result, words};
+use crate::failure::{Failure, Result};
+use crate::open_storage;
 use crate::output;
 
 /// Joins the arrays of several files along a dimension: writes a small file that stands for all
@@ -26,27 +27,20 @@ pub struct Concat {
 impl Concat {
     /// Writes the file, unless an array in it could not be opened.
     pub fn run(&self) -> Result<()> {
-        let mut paths = Vec::new();
-        for path in &self.paths {
-            paths.push(match nczchunk::is_url(path) {
-                true => path.clone(),
-                false => std::fs::canonicalize(path).map_err(Failure::about(path.display()))?,
-            });
-        }
+        let paths = self.paths.iter().map(|path| open_storage::full_path(path)).collect::<Result<Vec<_>>>()?;
         output::check_document(&self.output, &paths)?;
-        let failed = |error| Failure::Failed(words(&error));
-        let storage = nczchunk::concat(&paths, &self.dimension).map_err(failed)?;
-        let nodes = nczchunk::list(&storage, "", true).map_err(failed)?;
+        let storage = nczchunk::concat(&paths, &self.dimension)?;
+        let nodes = nczchunk::list(&storage, "", true)?;
         let has_dimension = |node: &nczchunk::Node| {
             (0..node.shape().len()).any(|d| node.dimension_name(d) == Some(self.dimension.as_str()))
         };
         if let Some(error) = nodes.iter().find_map(nczchunk::Node::error) {
-            return Err(Failure::Failed(words(error)));
+            return Err(error.clone().into());
         }
         if !nodes.iter().any(has_dimension) {
             return Err(Failure::usage(format_args!("no array has a dimension {}", self.dimension)));
         }
-        let text = nczchunk::concat_document(&paths, &self.dimension).map_err(failed)?;
+        let text = nczchunk::concat_document(&paths, &self.dimension)?;
         output::write_text(&self.output, None, &format!("{text}\n"))
     }
 }

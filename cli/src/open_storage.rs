@@ -36,9 +36,17 @@ pub fn allow_external_links(allow: bool) {
     FOLLOWS_LINKS.store(allow, Relaxed);
 }
 
+/// The whole path of what is at a path; a URL stays as it is.
+pub fn full_path(path: &Path) -> Result<PathBuf> {
+    if nczchunk::is_url(path) {
+        return Ok(path.to_owned());
+    }
+    path.canonicalize().map_err(Failure::about(path.display()))
+}
+
 /// The storage at a path.
 pub fn storage(path: &Path) -> Result<Storage> {
-    let mut storage = nczchunk::open_storage(path).map_err(|error| Failure::Failed(words(&error)))?;
+    let mut storage = nczchunk::open_storage(path)?;
     storage.allow_external_links(FOLLOWS_LINKS.load(Relaxed));
     Ok(storage)
 }

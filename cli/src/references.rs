@@ -6,7 +6,7 @@ use clap::Args;
 use nczchunk::Error;
 use nczchunk::object::{Directory, Storage};
 
-use crate::failure::{Failure, Result, words};
+use crate::failure::{Failure, Result};
 use crate::open_storage;
 use crate::output;
 
@@ -34,10 +34,7 @@ impl References {
         let url = match &self.url {
             Some(url) => url.clone(),
             None => {
-                let path = match nczchunk::is_url(&self.storage) {
-                    true => self.storage.clone(),
-                    false => std::fs::canonicalize(&self.storage).map_err(Failure::about(self.storage.display()))?,
-                };
+                let path = open_storage::full_path(&self.storage)?;
                 // JSON is UTF-8.
                 let no_text = "this path is not UTF-8, so no references can lead to it; give another with --url";
                 let text = path.to_str().ok_or_else(|| Failure::failed(format_args!("{}: {no_text}", path.display())));
@@ -46,7 +43,7 @@ impl References {
         };
         output::check_document(&self.output, &[&self.storage])?;
         let name = self.name.as_deref().unwrap_or_default();
-        let about = |error: Error| Failure::Failed(words(&error.in_object(self.storage.display())));
+        let about = |error: Error| error.in_object(self.storage.display());
         if self.output.as_os_str() == "-" {
             let text = nczchunk::references(&storage, name, &url).map_err(about)?;
             return output::write_text(&self.output, None, &format!("{text}\n"));
@@ -56,6 +53,6 @@ impl References {
         };
         let parent = self.output.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = Storage::new(Directory::open(parent.unwrap_or(".".as_ref()))?)?;
-        nczchunk::write_references(&storage, name, &url, &directory, file).map_err(about)
+        Ok(nczchunk::write_references(&storage, name, &url, &directory, file).map_err(about)?)
     }
 }

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use nczchunk::TimeUnit;
 
+use crate::cf::{Date, of_gregorian};
+
 /// The integer that stands for no time.
 pub const NOT_A_TIME: i64 = i64::MIN;
 
@@ -45,16 +47,10 @@ fn decimals(unit: TimeUnit) -> Option<u32> {
 
 /// Adds the date that is so many days after 1970-01-01.
 fn push_date(text: &mut String, days: i128) {
-    // Days since 0000-03-01, in eras of 400 years; a year begins with March, so that its last day may be a leap day.
-    let days = days + 719_468;
+    // The calendar repeats after eras of 400 years.
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = era * 400 + year_of_era + i128::from(month <= 2);
-    let _ = write!(text, "{year:04}-{month:02}-{day:02}");
+    let Date { year, month, day } = of_gregorian(day_of_era as i64);
+    let _ = write!(text, "{:04}-{month:02}-{day:02}", 400 * era + i128::from(year));
 }
 
 /// Adds a date and a time of day to hours, minutes or seconds, which are 1, 2 or 3 fields.

@@ -17,7 +17,6 @@ type Result<T> = std::result::Result<T, Failed>;
 pub struct Slot<T>(Box<MaybeUninit<T>>);
 
 impl<T> Slot<T> {
-    #[doc(hidden)]
     pub fn new() -> Result<Self> {
         let layout = Layout::new::<T>();
         if layout.size() == 0 {
@@ -31,7 +30,6 @@ impl<T> Slot<T> {
         }
     }
 
-    #[doc(hidden)]
     pub fn fill(self, value: T) -> Box<T> {
         let memory = Box::into_raw(self.0).cast::<T>();
         // SAFETY: the memory is a block of a `T`'s layout from the global allocator, which is ours alone; once the
@@ -57,18 +55,40 @@ pub fn room<T>(len: usize) -> Result<Vec<T>> {
 
 /// A copy of a list, unless the allocation fails.
 pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len()).map_err(|_| Failed)?;
+    let mut copy = room(values.len())?;
     copy.extend_from_slice(values);
     Ok(copy)
 }
 
 /// A list of what comes, unless the allocation fails.
 pub fn collected<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    try_collected(values.map(Ok))
+}
+
+/// A list of what comes, up to the first error, or an allocation that fails.
+pub fn try_collected<T, E: From<Failed>>(
+    values: impl Iterator<Item = std::result::Result<T, E>>,
+) -> std::result::Result<Vec<T>, E> {
     let mut list = Vec::new();
     for value in values {
-        push(&mut list, value)?;
+        push(&mut list, value?)?;
     }
+    Ok(list)
+}
+
+/// A list of what comes, unless one of it is an error or the allocation fails.
+pub fn try_collected<T>(values: impl IntoIterator<Item = crate::error::Result<T>>) -> crate::error::Result<Vec<T>> {
+    let mut list = Vec::new();
+    for value in values {
+        push(&mut list, value?)?;
+    }
+    Ok(list)
+}
+
+/// A list of so many like this, unless the allocation fails.
+pub fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut list = room(len)?;
+    list.resize(len, value);
     Ok(list)
 }
 
@@ -136,7 +156,6 @@ unsafe impl Sync for Scratch {}
 
 impl Scratch {
     /// A buffer without memory.
-    #[doc(hidden)]
     pub const EMPTY: Scratch = Scratch(None);
 
     fn layout(capacity: usize) -> Option<Layout> {
@@ -151,7 +170,6 @@ impl Scratch {
 
     /// The first `len` bytes, aligned to [`ALIGNMENT`]. If the buffer is too small it is allocated anew; what it held
     /// is lost then.
-    #[doc(hidden)]
     pub fn room(&mut self, len: usize) -> Result<&mut [MaybeUninit<u8>]> {
         if self.capacity() < len {
             *self = Scratch::EMPTY;
@@ -176,7 +194,6 @@ impl Scratch {
     ///
     /// # Safety
     /// They have been written since [`room`](Self::room) last gave them.
-    #[doc(hidden)]
     pub unsafe fn filled(&self, len: usize) -> &[u8] {
         match self.0 {
             // SAFETY: the bytes follow the header, there are at least `len` because they were given, and they are

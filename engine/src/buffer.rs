@@ -59,7 +59,6 @@ impl<'b> Buffer<'b> {
 
     /// The room that is left behind what has been filled, as memory that need not be initialised. What is written there
     /// counts once [`set_filled`](Self::set_filled) says so.
-    #[allow(dead_code, reason = "codecs and places use it, and all of them can be left out")]
     #[doc(hidden)]
     pub fn room(&mut self) -> &mut [MaybeUninit<u8>] {
         &mut self.bytes[self.filled..]
@@ -119,7 +118,6 @@ impl<'b> Buffer<'b> {
 
     /// Room for the next `len` bytes, or as many as there are, as a buffer of its own. What is filled there counts here
     /// once [`set_filled`](Self::set_filled) says so.
-    #[allow(dead_code, reason = "codecs and places use it, and all of them can be left out")]
     #[doc(hidden)]
     pub fn rest_up_to(&mut self, len: usize) -> Buffer<'_> {
         let room = &mut self.bytes[self.filled..];

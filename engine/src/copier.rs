@@ -40,7 +40,6 @@ impl Copier {
     /// # Safety
     /// As long as the copier is in use, the function may be called with `user` from every thread that uses the copier,
     /// with pointers to as many elements as its count says.
-    #[doc(hidden)]
     pub unsafe fn new(function: CopyFunction, user: *mut c_void) -> Self {
         Copier { function, user }
     }
@@ -82,7 +81,6 @@ unsafe impl Sync for TextElement {}
 
 impl TextElement {
     /// An element for a text, which has a NUL at its end; `None` stands for an empty one.
-    #[doc(hidden)]
     pub fn new(text: Option<Vec<u8>>) -> Result<Self> {
         let Some(text) = text else { return Ok(TextElement { pointer: c"".as_ptr(), text: None }) };
         if text.last() != Some(&0) {

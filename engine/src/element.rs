@@ -58,6 +58,19 @@ pub enum Kind {
     String,
 }
 
+impl Kind {
+    /// The integer that bits stand for, of an integer, a boolean or a time. Bits beyond the type's are passed over.
+    pub(crate) fn integer(self, bits: u64) -> Option<i128> {
+        match self {
+            Kind::Signed(len) => Some(((bits << (64 - len)) as i64 >> (64 - len)).into()),
+            Kind::Unsigned(len) => Some((bits << (64 - len) >> (64 - len)).into()),
+            Kind::Bool => Some(bits.into()),
+            Kind::Time => Some((bits as i64).into()),
+            _ => None,
+        }
+    }
+}
+
 macro_rules! types {
     ($($(#[doc = $meaning:literal])+ $variant:ident = $name:literal, $kind:expr, $size:literal, $v2:literal,
         [$($v3:literal),*] $(, $number:literal $constant:ident)?;)*) => {
@@ -338,14 +351,14 @@ impl ElementType {
         let bits = native(bytes).filter(|_| bytes.len() == self.size())?;
         match self.kind() {
             Kind::Float(format) => Some(format.to_f64(bits)),
-            _ => self.integer_of(bits).map(|integer| integer as f64),
+            kind => kind.integer(bits).map(|integer| integer as f64),
         }
     }
 
     /// The value of an element as an integer, for integers, booleans and times. `bytes` are in the machine's order.
     /// `None` for other types, and for another number of bytes.
     pub fn to_integer(self, bytes: &[u8]) -> Option<i128> {
-        self.integer_of(native(bytes).filter(|_| bytes.len() == self.size())?)
+        self.kind().integer(native(bytes).filter(|_| bytes.len() == self.size())?)
     }
 
     /// The integers that an element can be; `None` if it is none.
@@ -354,17 +367,6 @@ impl ElementType {
         match self.kind() {
             Kind::Signed(bits) => Some(-1 << (bits - 1)..=(1 << (bits - 1)) - 1),
             Kind::Unsigned(bits) => Some(0..=(1 << bits) - 1),
-            _ => None,
-        }
-    }
-
-    fn integer_of(self, bits: u64) -> Option<i128> {
-        // Bits beyond the type's are passed over.
-        match self.kind() {
-            Kind::Signed(len) => Some(((bits << (64 - len)) as i64 >> (64 - len)).into()),
-            Kind::Unsigned(len) => Some((bits << (64 - len) >> (64 - len)).into()),
-            Kind::Bool => Some(bits.into()),
-            Kind::Time => Some((bits as i64).into()),
             _ => None,
         }
     }
@@ -397,7 +399,6 @@ impl Endian {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Elements {
     pub element: ElementType,
-    #[doc(hidden)]
     pub endian: Endian,
 }
 

@@ -201,6 +201,19 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// An error of this kind about a subject: see [`Error::in_object`].
+    #[cold]
+    #[must_use]
+    pub fn in_object(self, what: impl fmt::Display) -> Error {
+        Error::from(self).in_object(what)
+    }
+
+    /// An error of this kind in a dimension.
+    #[must_use]
+    pub fn in_dimension(self, dimension: usize) -> Error {
+        Error::from(self).in_dimension(dimension)
+    }
+
     /// netCDF's number for this kind of error.
     pub fn status(self) -> c_int {
         match self {
@@ -381,14 +394,15 @@ impl Error {
         self.0.as_ref().map_or("", |details| details.about.as_str())
     }
 
-    /// The same error with this subject before its subject so far. A long subject is cut off.
+    /// The same error with this subject, unless it is empty, before its subject so far. A long subject is cut off.
     #[cold]
     #[must_use]
     pub fn in_object(self, what: impl fmt::Display) -> Self {
         self.with(|details| {
             let before = std::mem::replace(&mut details.about, About::NOTHING);
-            let separator = if before.len > 0 { ": " } else { "" };
-            let _ = fmt::Write::write_fmt(&mut details.about, format_args!("{what}{separator}{}", before.as_str()));
+            let _ = fmt::Write::write_fmt(&mut details.about, format_args!("{what}"));
+            let separator = if before.len > 0 && details.about.len > 0 { ": " } else { "" };
+            let _ = fmt::Write::write_fmt(&mut details.about, format_args!("{separator}{}", before.as_str()));
         })
     }
 

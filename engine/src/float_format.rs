@@ -27,11 +27,9 @@ enum Special {
 }
 
 impl FloatFormat {
-    #[doc(hidden)]
     pub const HALF: Self = Self::ieee(5, 10);
     pub(crate) const SINGLE: Self = Self::ieee(8, 23);
     pub(crate) const DOUBLE: Self = Self::ieee(11, 52);
-    #[doc(hidden)]
     pub const BFLOAT16: Self = Self::ieee(8, 7);
     pub(crate) const E3M4: Self = Self::ieee(3, 4);
     pub(crate) const E4M3: Self = Self::ieee(4, 3);
@@ -80,7 +78,6 @@ impl FloatFormat {
     }
 
     /// The bits of the usual NaN; `None` if the format has none.
-    #[doc(hidden)]
     pub const fn nan(self) -> Option<u64> {
         match self.special {
             Special::Ieee => Some(self.infinity() | 1 << (self.fraction - 1)),
@@ -104,7 +101,6 @@ impl FloatFormat {
     }
 
     /// The number that these bits stand for; those beyond the format are passed over.
-    #[doc(hidden)]
     pub fn to_f64(self, bits: u64) -> f64 {
         match self {
             Self::DOUBLE => return f64::from_bits(bits),
@@ -134,7 +130,6 @@ impl FloatFormat {
 
     /// The bits of the nearest number, ties to even; `None` for what is beyond the largest, for an infinite one where
     /// the format has none, and for NaN likewise.
-    #[doc(hidden)]
     pub fn bits_of(self, value: f64) -> Option<u64> {
         if value.is_nan() {
             return self.nan();

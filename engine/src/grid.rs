@@ -264,6 +264,17 @@ impl Dimension {
         }
     }
 
+    /// The beginning of a chunk in the index space that the origin refers to, and the end of the dimension, counted
+    /// from there: the chunk's length, or less in the last one.
+    pub(crate) fn frame(&self, chunk: usize) -> (isize, usize) {
+        let (begin, len, _) = self.extent(chunk);
+        let offset = match self.list() {
+            Some(_) => begin as isize,
+            None => self.chunk_index(chunk).wrapping_mul(len as isize),
+        };
+        (offset, len.min(self.lead + self.len - begin))
+    }
+
     /// How many elements the chunk with this index decodes to.
     pub(crate) fn encoded_len(&self, chunk_index: isize) -> usize {
         self.extent(self.chunk_at(chunk_index)).2
@@ -272,8 +283,7 @@ impl Dimension {
     /// How many elements of the dimension a chunk holds.
     #[doc(hidden)]
     pub fn num_inside(&self, chunk: usize) -> usize {
-        let (begin, len, _) = self.extent(chunk);
-        self.inside(chunk, len.min(self.lead + self.len - begin))
+        self.inside(chunk, self.frame(chunk).1)
     }
 
     /// The same of a chunk in which the dimension ends there.

@@ -27,7 +27,8 @@ pub enum Separator {
 }
 
 impl Separator {
-    fn as_char(self) -> char {
+    /// The character.
+    pub fn as_char(self) -> char {
         match self {
             Separator::Dot => '.',
             Separator::Slash => '/',

@@ -100,7 +100,6 @@ impl Layout {
     }
 
     /// The place that a caller's pointer points to, in bytes from the beginning of the memory.
-    #[doc(hidden)]
     pub fn pointer(&self) -> usize {
         self.pointer
     }

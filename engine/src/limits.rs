@@ -75,24 +75,20 @@ impl MemoryLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     name: &'static str,
-    #[doc(hidden)]
     pub bytes: usize,
 }
 
 impl Limit {
     /// No limit: for stores and codecs whose sizes the caller has given.
-    #[doc(hidden)]
     pub const NONE: Limit = Limit { name: "", bytes: usize::MAX };
 
     /// Refuses to take more bytes than the limit.
-    #[doc(hidden)]
     pub fn check(&self, needed: usize) -> Result<()> {
         if needed <= self.bytes { Ok(()) } else { Err(self.exceeded(Some(needed))) }
     }
 
     /// The error that more bytes are needed than the limit; how many it is may not be known.
     #[cold]
-    #[doc(hidden)]
     pub fn exceeded(&self, needed: Option<usize>) -> Error {
         ErrorKind::Limit { name: self.name, needed, limit: self.bytes }.into()
     }

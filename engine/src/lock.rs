@@ -15,13 +15,11 @@ pub struct Lock<T> {
 }
 
 impl<T> Lock<T> {
-    #[doc(hidden)]
     pub fn new(value: T) -> Self {
         Lock { process: std::process::id(), value: ManuallyDrop::new(Mutex::new(value)), changed: Condvar::new() }
     }
 
     /// Waits for the value; `None` in a child of the process that made the lock.
-    #[doc(hidden)]
     pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
         if std::process::id() != self.process {
             return None;
@@ -31,13 +29,11 @@ impl<T> Lock<T> {
     }
 
     /// Waits until another thread has called [`notify`](Self::notify), with the lock released meanwhile.
-    #[doc(hidden)]
     pub fn wait<'g>(&'g self, guard: MutexGuard<'g, T>) -> MutexGuard<'g, T> {
         self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes all who wait.
-    #[doc(hidden)]
     pub fn notify(&self) {
         self.changed.notify_all();
     }

@@ -27,8 +27,9 @@ impl Odometer {
     /// An odometer at its first position. The arguments have one entry per wheel; `len` is the extent of the array that
     /// [`offset`](Self::offset) counts in.
     ///
-    /// # Errors `Argument` for lists of different lengths, `Stride` for a stride of 0, `Start` for a start beyond its
-    /// stop, `Edge` for a last position that does not lie below `len`.
+    /// # Errors
+    /// `Argument` for lists of different lengths, `Stride` for a stride of 0, `Start` for a start beyond its stop,
+    /// `Edge` for a last position that does not lie below `len`.
     pub fn new(start: &[usize], stop: &[usize], stride: &[usize], len: &[usize]) -> Result<Self> {
         let rank = start.len();
         if [stop.len(), stride.len(), len.len()] != [rank; 3] {
@@ -39,11 +40,7 @@ impl Odometer {
             wheel.check().map_err(|e| e.in_dimension(d))?;
             Ok(wheel)
         });
-        Odometer::from_wheels(dims::try_collect(rank, wheels)?)
-    }
-
-    fn from_wheels(wheels: Dims<Wheel>) -> Result<Self> {
-        let indices = dims::try_collect(wheels.len(), wheels.iter().map(|_| Ok(0)))?;
+        let (wheels, indices) = (dims::try_collect(rank, wheels)?, dims::copied(start.iter().copied())?);
         let mut odometer = Odometer { wheels, indices, more: false };
         odometer.reset();
         Ok(odometer)

@@ -199,7 +199,6 @@ impl<'f> OpenObjects<'f> {
     ///
     /// # Errors
     /// Those of opening; `OutOfMemory`.
-    #[doc(hidden)]
     pub fn get(&self, name: &str, open: impl FnOnce() -> Result<Opening<'f>>) -> Result<Found<'f>> {
         // Of the core library, for models are of what threads do to each other, which a number of one's own is not.
         use core::sync::atomic::{AtomicU64, Ordering::Relaxed};

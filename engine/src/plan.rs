@@ -305,12 +305,7 @@ impl Plan<'_> {
         let of_list = self.dimensions.first().and_then(|list| list.get(i)).unwrap_or_default();
         let each = self.grid().dimensions().iter().zip(points.chunk(i)).zip(projections);
         for ((dimension, &chunk_index), projection) in each {
-            let (begin, len, _) = dimension.extent(dimension.chunk_at(chunk_index));
-            let offset = match dimension.list() {
-                Some(_) => begin as isize,
-                None => chunk_index.wrapping_mul(len as isize),
-            };
-            let limit = len.min(dimension.position(dimension.len()) - begin);
+            let (offset, limit) = dimension.frame(dimension.chunk_at(chunk_index));
             *projection = Projection { chunk_index, offset, first: 0, last: limit - 1, limit, ..of_list };
         }
     }

@@ -30,7 +30,6 @@ impl<T: OnePointer> Pool<T> {
     }
 
     /// A thing that was idle, if there is one.
-    #[doc(hidden)]
     pub fn take(&self) -> Option<T> {
         self.idle.iter().find_map(|slot| {
             if slot.load(Ordering::Relaxed).is_null() {
@@ -77,7 +76,6 @@ pub struct Lease<'p, T: OnePointer> {
 
 impl<'p, T: OnePointer> Lease<'p, T> {
     /// A thing that was idle, or one that is made now.
-    #[doc(hidden)]
     pub fn new<E>(pool: &'p Pool<T>, make: impl FnOnce() -> Result<T, E>) -> Result<Self, E> {
         Ok(Lease { pool, thing: ManuallyDrop::new(pool.take().map_or_else(make, Ok)?) })
     }

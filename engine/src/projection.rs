@@ -290,18 +290,13 @@ impl Projections {
     #[cold]
     fn listed(&self, indices: &Indices, p: usize) -> Option<Projection> {
         let (&(chunk, iopos), places) = (indices.chunks.get(p)?, indices.of(p));
-        let (begin, len, _) = self.dimension.extent(chunk);
-        let chunk_index = self.dimension.chunk_index(chunk);
-        let offset = match self.dimension.list() {
-            Some(_) => begin as isize,
-            None => chunk_index.wrapping_mul(len as isize),
-        };
+        let (offset, limit) = self.dimension.frame(chunk);
         Some(Projection {
-            chunk_index,
+            chunk_index: self.dimension.chunk_index(chunk),
             offset,
             first: places.first()?.in_chunk,
             last: places.last()?.in_chunk,
-            limit: len.min(self.dimension.position(self.dimension.len()) - begin),
+            limit,
             iopos,
             iocount: places.len(),
         })

@@ -8,17 +8,12 @@ use crate::element::Elements;
 /// Something that can be set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
-    #[doc(hidden)]
     pub name: &'static str,
-    #[doc(hidden)]
     pub kind: Kind,
     /// Where it is written.
-    #[doc(hidden)]
     pub v2: Written,
-    #[doc(hidden)]
     pub v3: Written,
     /// Whether it has to be given.
-    #[doc(hidden)]
     pub is_required: bool,
 }
 
@@ -111,7 +106,6 @@ impl Setting {
     }
 
     /// What it is unless it is set.
-    #[doc(hidden)]
     pub fn default(&self) -> Given {
         match self.kind {
             Kind::Integer { default, .. } => Given::Integer(default),

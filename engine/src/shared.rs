@@ -36,19 +36,16 @@ impl<T: PartialEq> PartialEq for Shared<T> {
 impl<T: Eq> Eq for Shared<T> {}
 
 impl<T> Shared<T> {
-    #[doc(hidden)]
     pub fn new(value: T) -> Result<Self, Failed> {
         Ok(Shared::fill(Shared::slot()?, value))
     }
 
     /// Memory for a value that is yet to be made.
-    #[doc(hidden)]
     pub fn slot() -> Result<SharedSlot<T>, Failed> {
         Ok(SharedSlot(Slot::new()?))
     }
 
     /// Puts a value into memory that was allocated before.
-    #[doc(hidden)]
     pub fn fill(slot: SharedSlot<T>, value: T) -> Self {
         Shared(NonNull::from(Box::leak(slot.0.fill(Inner { owners: AtomicUsize::new(1), value }))))
     }

@@ -1,8 +1,6 @@
 //! Reading and writing slices of numbers.
 #![allow(unsafe_code)]
 
-use std::mem::MaybeUninit;
-
 use crate::copy::{Destination, Source};
 use crate::element::{ElementType, Kind};
 use crate::error::{ErrorKind, Result};
@@ -79,7 +77,8 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
 
 /// Reads a hyperslab in row-major order.
 ///
-/// # Errors `Argument` if the variable's elements do not have the size of `T`, those of
+/// # Errors
+/// `Argument` if the variable's elements do not have the size of `T`, those of
 /// [`Plan::new`](crate::Plan::new) and of [`Plan::read`](crate::Plan::read), and `OutOfMemory`.
 pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<T>> {
     check_size::<T>(variable)?;
@@ -98,7 +97,8 @@ pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: 
 
 /// Reads a hyperslab into a slice, in row-major order.
 ///
-/// # Errors `Argument` if the variable's elements do not have the size of `T`, `Memory` if the slice does not
+/// # Errors
+/// `Argument` if the variable's elements do not have the size of `T`, `Memory` if the slice does not
 /// have as many values as are selected, those of [`Plan::new`](crate::Plan::new) and of
 /// [`Plan::read`](crate::Plan::read).
 pub fn read_into<T: Element>(
@@ -108,20 +108,10 @@ pub fn read_into<T: Element>(
     out: &mut [T],
 ) -> Result<()> {
     check_size::<T>(variable)?;
-    // SAFETY: reading writes bytes of chunks and fill values, which are initialised, and any bytes are a `T`.
-    let out = unsafe { &mut *(std::ptr::from_mut(out) as *mut [MaybeUninit<T>]) };
-    read_uninit(variable, store, hyperslab, out)
-}
-
-fn read_uninit<T: Element>(
-    variable: &Variable,
-    store: &ChunkStore<'_>,
-    hyperslab: &Hyperslab<'_>,
-    out: &mut [MaybeUninit<T>],
-) -> Result<()> {
     let memory = |len| {
         check_len(size_of_val(out), len)?;
-        // SAFETY: the slice has so many bytes, which are ours alone.
+        // SAFETY: the slice has so many bytes, which are ours alone. Reading writes bytes of chunks and fill values,
+        // which are initialised, and any bytes are a `T`.
         Ok(unsafe { Destination::from_raw(out.as_mut_ptr().cast(), len) })
     };
     transfer::read(variable, store, hyperslab, memory, Options::default(), &mut 0)
@@ -129,7 +119,8 @@ fn read_uninit<T: Element>(
 
 /// Writes values, in row-major order, to a hyperslab.
 ///
-/// # Errors `Argument` if the variable's elements do not have the size of `T`, `Memory` if `values` does not have as
+/// # Errors
+/// `Argument` if the variable's elements do not have the size of `T`, `Memory` if `values` does not have as
 /// many values as are selected, those of [`Plan::new`](crate::Plan::new) and of [`Plan::write`](crate::Plan::write).
 pub fn write<T: Element>(
     variable: &Variable,

@@ -2,10 +2,9 @@
 
 use smallvec::SmallVec;
 
-use crate::alloc::try_box;
+use crate::alloc::{copied, try_box};
 use crate::chunk_list::ChunkRun;
-use crate::copier::TextElement;
-use crate::copier::{Copier, Elements};
+use crate::copier::{Copier, Elements, TextElement};
 use crate::dims;
 pub use crate::element::Endian;
 use crate::error::{ErrorKind, Result};
@@ -61,7 +60,7 @@ impl Variable {
         Ok(Variable {
             grid: self.grid.try_clone()?,
             write_grid,
-            chunk_order: list(&self.chunk_order)?,
+            chunk_order: copied(&self.chunk_order)?,
             fill_value: bytes(&self.fill_value)?,
             elements: self.elements.clone(),
             ..*self
@@ -141,7 +140,7 @@ impl Variable {
     /// `Argument` unless each dimension is named once.
     pub fn set_chunk_order(&mut self, order: Option<&[usize]>) -> Result<()> {
         let rank = self.rank();
-        let order = list(order.unwrap_or_default())?;
+        let order = copied(order.unwrap_or_default())?;
         // Among `rank` dimensions, none twice and none beyond the last are all of them.
         let is_new = |(i, d): (usize, &usize)| *d < rank && !order[..i].contains(d);
         if !order.is_empty() && (order.len() != rank || !order.iter().enumerate().all(is_new)) {
@@ -399,14 +398,6 @@ impl Variable {
     pub(crate) fn swapped_word(&self) -> Option<usize> {
         (self.endian.is_foreign() && self.word_size > 1 && self.copier().is_none()).then_some(self.word_size)
     }
-}
-
-/// A copy of a list, unless the allocation fails.
-fn list(values: &[usize]) -> Result<Vec<usize>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len()).map_err(|_| ErrorKind::OutOfMemory)?;
-    copy.extend_from_slice(values);
-    Ok(copy)
 }
 
 /// A copy of some bytes, unless the allocation fails.

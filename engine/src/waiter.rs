@@ -30,7 +30,6 @@ impl Waiter {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    #[doc(hidden)]
     pub fn new<T: ?Sized>(answers: &T) -> Result<Self> {
         let (answers, num_in_flight) = (ptr::from_ref(answers).cast(), Cell::new(0));
         Ok(Waiter(Shared::new(Waiting { answers, num_in_flight, before: Cell::new(ptr::null()) })?))
@@ -53,7 +52,6 @@ impl Waiter {
     ///
     /// # Errors
     /// `Argument`.
-    #[doc(hidden)]
     pub fn check(&self) -> Result<()> {
         let is_another = |other: &Waiting| other.answers == self.0.answers && !ptr::eq(other, &*self.0);
         if self.0.num_in_flight.get() == 0 && Waiter::find(is_another) {
@@ -64,13 +62,11 @@ impl Waiter {
     }
 
     /// Whether there are requests in flight.
-    #[doc(hidden)]
     pub fn has_any(&self) -> bool {
         self.0.num_in_flight.get() > 0
     }
 
     /// Notes that a request has been started.
-    #[doc(hidden)]
     pub fn started(&self) {
         if self.0.num_in_flight.replace(self.0.num_in_flight.get() + 1) == 0 {
             self.0.before.set(WAITERS.replace(&raw const *self.0));
@@ -78,7 +74,6 @@ impl Waiter {
     }
 
     /// Notes that a request has ended.
-    #[doc(hidden)]
     pub fn ended(&self) {
         match self.0.num_in_flight.get() {
             0 => {}
@@ -88,7 +83,6 @@ impl Waiter {
     }
 
     /// Notes that all have ended.
-    #[doc(hidden)]
     pub fn all_ended(&self) {
         if self.0.num_in_flight.replace(0) == 0 {
             return;

@@ -39,13 +39,10 @@ pub fn crc32_of_more(crc: u32, bytes: &[u8]) -> u32 {
 /// What a step of decoding has done.
 pub struct Step {
     /// How many bytes it has taken.
-    #[doc(hidden)]
     pub taken: usize,
     /// How many bytes it has added.
-    #[doc(hidden)]
     pub written: usize,
     /// Whether the stream has ended, or what is wrong with it.
-    #[doc(hidden)]
     pub ended: Result<bool, &'static str>,
 }
 
@@ -106,7 +103,6 @@ impl Stream {
 pub struct Inflater(Stream);
 
 impl Inflater {
-    #[doc(hidden)]
     pub fn new() -> Result<Box<Self>> {
         let mut inflater = Slot::new()?.fill(Inflater(Stream::new()));
         let stream = &raw mut inflater.0.0;
@@ -117,7 +113,6 @@ impl Inflater {
     }
 
     /// Begins with another stream, which has a zlib header or none.
-    #[doc(hidden)]
     pub fn begin(&mut self, has_header: bool) {
         let window_bits = if has_header { WINDOW_BITS } else { -WINDOW_BITS };
         // SAFETY: `new` has initialised the stream. The call would fail for numbers of bits that no window has.
@@ -126,7 +121,6 @@ impl Inflater {
 
     /// Decodes into the buffer, behind what is in it, until that is full, or `most` bytes have been added, or the input
     /// is used up. It may stop earlier, if it has done something.
-    #[doc(hidden)]
     pub fn step(&mut self, input: &[u8], output: &mut Buffer<'_>, most: usize) -> Step {
         // SAFETY: `new` has initialised the stream for `inflate`.
         let (code, taken, written) = unsafe { self.0.run(sys::inflate, sys::Z_NO_FLUSH, input, output, most) };

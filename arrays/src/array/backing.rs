@@ -35,22 +35,19 @@ impl Stored {
     /// The codecs of the chunks in the order of encoding, each a name and its configuration, which is a JSON object or,
     /// if the format does not tell it, empty.
     pub(super) fn codecs(&self, store: &ChunkStore<'_>) -> Result<Vec<(String, String)>> {
-        let mut codecs = Vec::new();
         match self {
-            Stored::Joined(first) => return first.codecs(store),
+            Stored::Joined(first) => first.codecs(store),
             Stored::File(_) => {
-                for name in store.codec_names() {
-                    alloc::push(&mut codecs, (alloc::text(name)?, String::new()))?;
-                }
+                alloc::try_collected(store.codec_names().map(|name| Ok((alloc::text(name)?, String::new()))))
             }
             Stored::Zarr(metadata) => {
-                for codec in metadata.shards.as_ref().map_or(&metadata.codecs, |shards| &shards.codecs) {
+                let codecs = metadata.shards.as_ref().map_or(&metadata.codecs, |shards| &shards.codecs);
+                alloc::try_collected(codecs.iter().map(|codec| {
                     let configuration = json::compact(&codec.configuration(metadata.format)?)?;
-                    alloc::push(&mut codecs, (alloc::text(codec.id())?, configuration))?;
-                }
+                    Ok((alloc::text(codec.id())?, configuration))
+                }))
             }
         }
-        Ok(codecs)
     }
 
     /// The bytes of the fill value, or its text if elements are variable-length strings.
@@ -63,12 +60,7 @@ impl Stored {
     }
 
     /// How many bytes a chunk has as it is stored; `None` if it is absent.
-    pub(super) fn chunk_len(
-        &self,
-        variable: &Variable,
-        store: &ChunkStore<'_>,
-        chunk: &[isize],
-    ) -> Result<Option<usize>> {
+    pub(super) fn len_of(&self, variable: &Variable, store: &ChunkStore<'_>, chunk: &[isize]) -> Result<Option<usize>> {
         let inside = inside_bytes(variable, chunk)?;
         if !matches!(self, Stored::Zarr(_)) && !store.tells_len() {
             // What reaches beyond a dimension is not there, and what lies between two records is not the variable's.

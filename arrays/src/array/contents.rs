@@ -4,7 +4,7 @@
 use super::documents::{self, V2_ARRAY, V2_GROUP, V3, below};
 use super::keys::Key;
 use crate::alloc;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::key::Separator;
 use crate::object::{Entry, Storage};
 use crate::zarr::{self, KeyEncoding, Keys};
@@ -179,7 +179,7 @@ impl Contents {
 }
 
 fn in_the_way(object: &str) -> Result<()> {
-    Err(Error::from(ErrorKind::Exists).in_object(object))
+    Err(ErrorKind::Exists.in_object(object))
 }
 
 /// How the chunks of the array of this name are called; `None` if it is a group, or neither.

@@ -9,11 +9,11 @@ use std::mem::MaybeUninit;
 
 use super::contents::{self, ChunkNames, Contents};
 use super::description::Description;
-use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V3, below};
+use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, below};
 use super::list;
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json;
 use crate::object::{ByteRange, Storage, check_name};
 use crate::zarr::{self, Format, Metadata};
@@ -33,9 +33,7 @@ impl New {
     /// Checks whether an array can be created at a name of a storage, which may be empty. The result has the metadata
     /// as they will be read.
     pub(super) fn check(storage: &Storage, name: &str, description: &Description<'_>) -> Result<(Metadata, New)> {
-        if !storage.is_writable() || storage.file_name().is_some() {
-            return Err(ErrorKind::ReadOnly.into());
-        }
+        documents::check_writable(storage)?;
         let own = storage.codecs();
         let metadata = description.metadata(name, own)?;
         metadata.check_codecs(own).map_err(|error| error.in_object("the description"))?;
@@ -62,17 +60,14 @@ impl New {
         if description.is_for_netcdf() {
             check_group(storage, name, &metadata, &groups)?;
         }
-        let mut counts = Vec::new();
-        for d in 0..again.shape.len() {
-            alloc::push(&mut counts, again.num_chunks(d))?;
-        }
+        let counts = alloc::collected((0..again.shape.len()).map(|d| again.num_chunks(d)))?;
         let chunks = ChunkNames::Within(again.keys, counts);
         Ok((again, New { format, array, attributes, groups, overwrite: description.overwrite(), chunks }))
     }
 
     /// Writes it.
     pub(super) fn write(&self, storage: &Storage, name: &str) -> Result<()> {
-        make_room(storage, name, self)?;
+        self.make_room(storage, name)?;
         match &self.attributes {
             Some(attributes) if storage.compares() => self.write_if_first(storage, name, attributes),
             _ => self.write_documents(storage, name, false),
@@ -102,7 +97,26 @@ impl New {
 
     /// Makes sure that nothing is where the array is to be.
     pub(super) fn make_room(&self, storage: &Storage, name: &str) -> Result<()> {
-        make_room(storage, name, self)
+        let exists = || Err(ErrorKind::NotOverwritten.in_object(documents::about(name)));
+        let is_node = contents::is_node(storage, name)?;
+        if is_node && !self.overwrite {
+            return exists();
+        }
+        let contents = match is_node {
+            true => Contents::of_node(storage, name)?,
+            false => Contents::of_nothing(storage, name, &self.chunks)?,
+        };
+        if contents.is_array() && !self.overwrite {
+            return exists();
+        }
+        if is_node && contents.is_empty() {
+            return Err(ErrorKind::Unsupported("overwriting needs a storage that can list its objects").into());
+        }
+        if !is_node && !contents.is_array() && self.attributes.is_some() && storage.compares() {
+            // These attributes may be those of another writer. Whoever has the array replaces them.
+            return Ok(());
+        }
+        contents.remove(storage)
     }
 
     /// The document that says what the array is.
@@ -115,12 +129,8 @@ impl New {
     pub(super) fn write_documents(&self, storage: &Storage, name: &str, continues: bool) -> Result<()> {
         documents::forget_consolidated(storage, name)?;
         documents::make_missing(storage, &self.groups, self.format)?;
-        let array = match self.format {
-            Format::V2 => V2_ARRAY,
-            Format::V3 => V3,
-        };
         // Both names first: what is written is removed without an allocation that may fail, unless they are long.
-        let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
+        let (array, attributes) = (below(name, documents::of_array(self.format))?, below(name, V2_ATTRIBUTES)?);
         let written = match &self.attributes {
             Some(text) if continues => storage.write(&attributes, text.as_bytes()),
             Some(text) => storage.write_over(&attributes, None, text.as_bytes()),
@@ -191,10 +201,8 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
         return Ok(());
     }
     if zarr::has_netcdf_group(storage, group)? {
-        let kind = ErrorKind::Unsupported(
-            "netCDF-C keeps a list of this group's arrays, and the list cannot be extended here",
-        );
-        return Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
+        let reason = "netCDF-C keeps a list of this group's arrays, and the list cannot be extended here";
+        return Err(ErrorKind::Unsupported(reason).in_object(documents::about(group)));
     }
     list::list_each(storage, group, false, &mut |node| {
         let is_other = |d: usize, dimension: &str| {
@@ -205,40 +213,16 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
         match dimensions.find(|&d| node.dimension_name(d).is_some_and(|dimension| is_other(d, dimension))) {
             Some(d) => {
                 const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
-                Err(Error::from(ErrorKind::Argument(OTHER)).in_dimension(d).in_object(node.name()))
+                Err(ErrorKind::Argument(OTHER).in_dimension(d).in_object(node.name()))
             }
             None => Ok(()),
         }
     })
 }
 
-/// Makes sure that nothing is where the array is to be.
-fn make_room(storage: &Storage, name: &str, new: &New) -> Result<()> {
-    let about = if name.is_empty() { "the storage" } else { name };
-    let exists = || Err(Error::from(ErrorKind::NotOverwritten).in_object(about));
-    let is_node = contents::is_node(storage, name)?;
-    if is_node && !new.overwrite {
-        return exists();
-    }
-    let contents = match is_node {
-        true => Contents::of_node(storage, name)?,
-        false => Contents::of_nothing(storage, name, &new.chunks)?,
-    };
-    if contents.is_array() && !new.overwrite {
-        return exists();
-    }
-    if is_node && contents.is_empty() {
-        return Err(ErrorKind::Unsupported("overwriting needs a storage that can list its objects").into());
-    }
-    if !is_node && !contents.is_array() && new.attributes.is_some() && storage.compares() {
-        // These attributes may be those of another writer. Whoever has the array replaces them.
-        return Ok(());
-    }
-    contents.remove(storage)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::documents::V3;
     use super::*;
     use crate::ArrayFormat;
     use crate::element::ElementType;
@@ -335,15 +319,7 @@ mod tests {
                 let storage = with(&[&object]);
                 let error = create(&storage, "a", &description).unwrap_err();
                 assert!(error.kind() == ErrorKind::Exists && object.starts_with(error.about()), "{error}");
-                assert_eq!(
-                    (
-                        names(&storage, ""),
-                        storage
-                            .read(&object, crate::object::ByteRange::At(0), &mut crate::Buffer::new(&mut []))
-                            .unwrap()
-                    ),
-                    (vec!["a".to_owned()], Some(2))
-                );
+                assert_eq!((names(&storage, ""), storage.object_len(&object)), (vec!["a".to_owned()], Ok(Some(2))));
             }
         }
         // Beside and below an array, and in a group with arrays in it.
@@ -372,8 +348,7 @@ mod tests {
     #[test]
     fn what_links_lead_to_is_not_removed() {
         use std::os::unix::fs::symlink;
-        let top = std::env::temp_dir().join(format!("nczchunk-overwrite-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
+        let top = crate::object::testing::Temporary::new("overwrite");
         std::fs::create_dir_all(top.join("outside/0")).unwrap();
         std::fs::write(top.join("outside/0/thesis.txt"), "x").unwrap();
         std::fs::create_dir_all(top.join("data")).unwrap();
@@ -387,7 +362,6 @@ mod tests {
             assert_eq!(top.join("data").join(link).is_symlink(), !is_chunk);
             assert!(top.join("outside/0/thesis.txt").is_file());
         }
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     /// What no object can be belongs to somebody, too. What a killed writer has left does not.
@@ -397,9 +371,7 @@ mod tests {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt;
         use std::os::unix::fs::symlink;
-        let top = std::env::temp_dir().join(format!("nczchunk-no-object-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&top);
-        std::fs::create_dir_all(&top).unwrap();
+        let top = crate::object::testing::Temporary::new("no-object");
         let storage = Storage::new(crate::object::Directory::open(&top).unwrap()).unwrap();
         let four = Description::new(&[4], ElementType::Int).with_chunk_shape(&[2]).with_overwrite(true);
         for (name, above) in [("a", "a"), ("a", "a/c"), ("g", "g"), ("g", "g/a/c")] {
@@ -427,7 +399,6 @@ mod tests {
             assert!(!above.join("1").is_symlink());
             std::fs::remove_dir_all(top.join(name)).unwrap();
         }
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]
@@ -527,10 +498,8 @@ mod tests {
                     assert_eq!(names(&storage, "a"), [""; 0], "{fails_at}");
                 } else if !documents.is_empty() {
                     assert_eq!(names(&storage, "a"), documents);
-                    assert_eq!(
-                        crate::Array::open_in(&storage, "a", crate::Access::Read).unwrap().dimension_name(0),
-                        Some("x")
-                    );
+                    let array = crate::Array::open_in(&storage, "a", crate::Access::Read).unwrap();
+                    assert_eq!(array.dimension_name(0), Some("x"));
                 }
             }
         }
@@ -540,10 +509,7 @@ mod tests {
     fn groups_are_made_and_nothing_is_written_in_vain() {
         let storage = with(&[]);
         create(&storage, "a/b", &Description::new(&[4], ElementType::Int)).unwrap();
-        assert_eq!(
-            (names(&storage, ""), names(&storage, "a")),
-            (vec!["a".into(), V3.into()], vec!["b".into(), V3.into()])
-        );
+        assert_eq!(["", "a"].map(|group| names(&storage, group)), [["a", V3], ["b", V3]]);
         let storage = with(&[]);
         let huge = Description::new(&[4], ElementType::Opaque { len: 1 << 30 });
         assert!(create(&storage, "a", &huge).is_err());

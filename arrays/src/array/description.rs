@@ -205,7 +205,7 @@ impl<'a> Description<'a> {
             return Err(ErrorKind::Unsupported("writing variable-length strings to shards").into());
         }
         if !is_text && !(1..=LARGEST_ELEMENT).contains(&self.element.size()) {
-            return Err(Error::from(ErrorKind::ElementType).in_object(self.element));
+            return Err(ErrorKind::ElementType.in_object(self.element));
         }
         let format = self.format.version();
         let (style, separator) = match format {
@@ -267,7 +267,7 @@ impl<'a> Description<'a> {
         };
         self.check_len(chunk_shape.len())?;
         match chunk_shape.iter().position(|&len| len == 0) {
-            Some(d) => Err(Error::from(ErrorKind::Argument("the chunk length is 0")).in_dimension(d)),
+            Some(d) => Err(ErrorKind::Argument("the chunk length is 0").in_dimension(d)),
             None => Ok(alloc::copied(chunk_shape)?),
         }
     }
@@ -291,9 +291,7 @@ impl<'a> Description<'a> {
                 let dimension = Dimension::with_chunks(self.shape[d], runs.iter().copied());
                 let dimension = dimension.map_err(|error| error.in_dimension(d))?;
                 chunk_shape[d] = dimension.chunklen();
-                for run in dimension.chunks().into_iter().flatten() {
-                    alloc::push(&mut list, run)?;
-                }
+                list = alloc::collected(dimension.chunks().into_iter().flatten())?;
             }
             alloc::push(&mut lists, list)?;
         }
@@ -309,7 +307,7 @@ impl<'a> Description<'a> {
         self.check_len(shard_shape.len())?;
         let is_wrong = |(shard, chunk): (&usize, &usize)| *shard == 0 || shard % chunk != 0;
         match shard_shape.iter().zip(chunk_shape).position(is_wrong) {
-            Some(d) => Err(Error::from(ErrorKind::Argument("a shard is not a whole number of chunks")).in_dimension(d)),
+            Some(d) => Err(ErrorKind::Argument("a shard is not a whole number of chunks").in_dimension(d)),
             None => Ok(alloc::copied(shard_shape)?),
         }
     }
@@ -325,17 +323,13 @@ impl<'a> Description<'a> {
         if self.element == ElementType::String {
             return self.fill_text();
         }
-        let size = self.element.size();
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).map_err(|_| alloc::Failed)?;
         match self.fill_value {
-            Some(fill_value) if fill_value.len() != size => {
-                return Err(ErrorKind::Argument("the fill value must be exactly one element").into());
+            Some(fill_value) if fill_value.len() != self.element.size() => {
+                Err(ErrorKind::Argument("the fill value must be exactly one element").into())
             }
-            Some(fill_value) => bytes.extend_from_slice(fill_value),
-            None => bytes.resize(size, 0),
+            Some(fill_value) => Ok(alloc::copied(fill_value)?),
+            None => Ok(alloc::filled(self.element.size(), 0)?),
         }
-        Ok(bytes)
     }
 
     /// The fill value of variable-length strings, with a NUL behind it.
@@ -344,18 +338,14 @@ impl<'a> Description<'a> {
         if std::str::from_utf8(text).is_err() || text.contains(&0) {
             return Err(ErrorKind::Argument("the fill value must be UTF-8 without NUL").into());
         }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(text.len().saturating_add(1)).map_err(|_| alloc::Failed)?;
-        bytes.extend_from_slice(text);
-        bytes.push(0);
-        Ok(bytes)
+        Ok(alloc::collected(text.iter().copied().chain([0]))?)
     }
 
     /// The codecs, and the byte order of the elements that the first of them is given.
     fn codecs(&self, format: Format, endian: Endian, own: &CodecRegistry) -> Result<(Vec<CodecSpec>, Endian)> {
         let default: &[(&str, &str)] = if codec::has("zstd") { &[("zstd", "")] } else { &[] };
         let given = self.codecs.unwrap_or(default);
-        let list = self.codecs_of(given, format, endian, own)?;
+        let list = self.codecs_of(given, endian, own)?;
         let stages = || list.iter().filter_map(CodecSpec::stage);
         if format == Format::V2 || stages().all(|stage| stage == Stage::Bytes) {
             return Ok((list, endian));
@@ -367,21 +357,15 @@ impl<'a> Description<'a> {
             .into());
         }
         // In Zarr v3 codecs of elements are given those in memory; the byte order is that of what they make.
-        let mut list = self.codecs_of(given, format, Endian::Native, own)?;
+        let mut list = self.codecs_of(given, Endian::Native, own)?;
         if let Some(last) = list.iter_mut().rev().find(|codec| codec.stage().is_some_and(Stage::is_of_elements)) {
             last.store_as(endian);
         }
         Ok((list, Endian::Native))
     }
 
-    fn codecs_of(
-        &self,
-        given: &[(&str, &str)],
-        format: Format,
-        endian: Endian,
-        own: &CodecRegistry,
-    ) -> Result<Vec<CodecSpec>> {
-        let mut elements = Elements { element: self.element, endian };
+    fn codecs_of(&self, given: &[(&str, &str)], endian: Endian, own: &CodecRegistry) -> Result<Vec<CodecSpec>> {
+        let (mut elements, format) = (Elements { element: self.element, endian }, self.format.version());
         let mut list = Vec::new();
         for (name, configuration) in given {
             let codec = zarr::codec_named(name, configuration, (elements, self.are_codecs_taken), format, own)?;
@@ -392,18 +376,12 @@ impl<'a> Description<'a> {
     }
 
     fn names(&self) -> Result<Vec<Option<String>>> {
-        let mut names = Vec::new();
         if self.dimension_names.is_empty() {
-            for _ in self.shape {
-                alloc::push(&mut names, None)?;
-            }
-            return Ok(names);
+            return Ok(alloc::filled(self.shape.len(), None)?);
         }
         self.check_len(self.dimension_names.len())?;
-        for name in self.dimension_names {
-            alloc::push(&mut names, if name.is_empty() { None } else { Some(alloc::text(name)?) })?;
-        }
-        Ok(names)
+        let name = |name: &&str| Ok(if name.is_empty() { None } else { Some(alloc::text(name)?) });
+        alloc::try_collected(self.dimension_names.iter().map(name))
     }
 }
 
@@ -419,15 +397,11 @@ pub(super) fn attributes_of_text(text: &str) -> Result<Value> {
 }
 
 /// Attributes as they are stored: all of these, and those that are set after them.
-pub(super) fn all_attributes(
-    format: ArrayFormat,
-    mut all: Value,
-    attributes: &[(&str, AttributeValue<'_>)],
-) -> Result<Value> {
+pub(super) fn all_attributes(format: ArrayFormat, mut all: Value, set: &[(&str, AttributeValue<'_>)]) -> Result<Value> {
     if format == ArrayFormat::NcZarr {
         zarr::keep_types(&mut all)?;
     }
-    for (name, value) in attributes {
+    for (name, value) in set {
         zarr::set_attribute(&mut all, name, *value).map_err(|error| error.in_object(name))?;
     }
     Ok(all)
@@ -436,7 +410,7 @@ pub(super) fn all_attributes(
 /// Makes the metadata what netCDF-C needs, or refuses what it does not read as it is.
 fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
     const REFUSED: &str = "netCDF-C would refuse this array or read it wrong";
-    let unsupported = |what: &str| Err(Error::from(ErrorKind::Unsupported(REFUSED)).in_object(what));
+    let unsupported = |what: &str| Err(ErrorKind::Unsupported(REFUSED).in_object(what));
     let element = metadata.element;
     if name.is_empty() {
         return Err(ErrorKind::Argument("an array for netCDF-C is in a group, so it needs a name").into());
@@ -467,7 +441,7 @@ fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
         return Ok(alloc::push(&mut metadata.dimension_names, Some(alloc::text(SCALAR_DIMENSION)?))?);
     }
     match metadata.dimension_names.iter().position(Option::is_none) {
-        Some(d) => Err(Error::from(ErrorKind::Argument("netCDF's dimensions have names")).in_dimension(d)),
+        Some(d) => Err(ErrorKind::Argument("netCDF's dimensions have names").in_dimension(d)),
         None => Ok(()),
     }
 }
@@ -476,21 +450,21 @@ fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
 mod tests {
     use super::*;
 
+    fn metadata(description: Description<'_>, name: &str) -> Result<Metadata> {
+        description.metadata(name, &CodecRegistry::default())
+    }
+
     fn refused(description: Description<'_>) -> ErrorKind {
-        description.metadata("x", &CodecRegistry::default()).unwrap_err().kind()
+        metadata(description, "x").unwrap_err().kind()
     }
 
     #[test]
     fn what_is_not_said_has_a_default() {
-        let metadata =
-            Description::new(&[365, 721, 1440], ElementType::Float).metadata("", &CodecRegistry::default()).unwrap();
-        assert_eq!((metadata.chunk_shape.as_slice(), metadata.format), (&[73, 145, 288][..], Format::V3));
-        assert_eq!((metadata.dimension_names, metadata.fill_value), (vec![None; 3], Some(vec![0; 4])));
-        assert_eq!(metadata.codecs.len(), usize::from(codec::has("zstd")));
-        let bytes = Description::new(&[], ElementType::Byte)
-            .with_endian(Endian::Big)
-            .metadata("", &CodecRegistry::default())
-            .unwrap();
+        let default = metadata(Description::new(&[365, 721, 1440], ElementType::Float), "").unwrap();
+        assert_eq!((default.chunk_shape.as_slice(), default.format), (&[73, 145, 288][..], Format::V3));
+        assert_eq!((default.dimension_names, default.fill_value), (vec![None; 3], Some(vec![0; 4])));
+        assert_eq!(default.codecs.len(), usize::from(codec::has("zstd")));
+        let bytes = metadata(Description::new(&[], ElementType::Byte).with_endian(Endian::Big), "").unwrap();
         assert_eq!((bytes.endian, bytes.chunk_shape.len()), (Endian::Native, 0));
     }
 
@@ -518,22 +492,18 @@ mod tests {
         let four = Description::new(&[4], ElementType::Short).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(four), ErrorKind::Argument(_)));
         let named = four.with_dimension_names(&["x"]);
-        assert!(
-            named.metadata("v", &CodecRegistry::default()).is_ok()
-                && named.metadata("", &CodecRegistry::default()).is_err()
-        );
+        assert!(metadata(named, "v").is_ok() && metadata(named, "").is_err());
         assert!(matches!(refused(named.with_codecs(&[("lz4", "")])), ErrorKind::Unsupported(_)));
-        assert!(named.with_codecs(&[("shuffle", ""), ("zlib", "")]).metadata("v", &CodecRegistry::default()).is_ok());
+        assert!(metadata(named.with_codecs(&[("shuffle", ""), ("zlib", "")]), "v").is_ok());
         let wrong = named.with_codecs(&[("shuffle", r#"{"elementsize": 4}"#), ("zlib", "")]);
         assert!(matches!(refused(wrong), ErrorKind::Unsupported(_)));
         let scalar = Description::new(&[], ElementType::Double).with_format(ArrayFormat::NcZarr);
-        let scalar = scalar.metadata("v", &CodecRegistry::default()).unwrap();
+        let scalar = metadata(scalar, "v").unwrap();
         assert_eq!((scalar.shape, scalar.is_scalar), (vec![1], true));
         assert!(matches!(refused(named.with_endian(Endian::Big)), ErrorKind::Unsupported(_)));
         // On every machine it is given little-endian words.
-        assert_eq!(named.metadata("v", &CodecRegistry::default()).unwrap().endian, Endian::Little);
-        let shards =
-            named.with_chunk_shape(&[2]).with_shard_shape(&[4]).metadata("v", &CodecRegistry::default()).unwrap_err();
+        assert_eq!(metadata(named, "v").unwrap().endian, Endian::Little);
+        let shards = metadata(named.with_chunk_shape(&[2]).with_shard_shape(&[4]), "v").unwrap_err();
         assert!(matches!(shards.kind(), ErrorKind::Unsupported(_)) && shards.about() == "shards", "{shards}");
         let half = Description::new(&[], ElementType::Half).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(half), ErrorKind::Unsupported(_)));

@@ -6,12 +6,12 @@
 
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{ByteRange, Name, Storage};
+use crate::object::{ByteRange, Storage};
 use crate::open_object::ObjectState;
-pub(super) use crate::zarr::is_there;
 use crate::zarr::{self, AttributeValue, Format, document};
+pub(super) use crate::zarr::{below, is_there};
 
 pub(super) const V2_ARRAY: &str = ".zarray";
 pub(super) const V2_ATTRIBUTES: &str = ".zattrs";
@@ -20,15 +20,20 @@ pub(super) const V2_CONSOLIDATED: &str = ".zmetadata";
 pub(super) const V3: &str = "zarr.json";
 pub(super) const V3_CONSOLIDATED: &str = "consolidated_metadata";
 
-/// The name of what is directly below another name.
-pub(super) fn below(name: &str, last: &str) -> Result<Name> {
-    Name::of(format_args!("{name}{}{last}", if name.is_empty() { "" } else { "/" }))
-}
-
 /// The groups that an array or group of this name is in, from the storage itself downwards.
 pub(super) fn groups_above(name: &str) -> impl Iterator<Item = &str> {
     let storage = if name.is_empty() { None } else { Some("") };
     storage.into_iter().chain(name.match_indices('/').map(|(slash, _)| name.get(..slash).unwrap_or_default()))
+}
+
+/// How messages call a group or an array.
+pub(super) fn about(name: &str) -> &str {
+    if name.is_empty() { "the storage" } else { name }
+}
+
+/// Refuses to create anything in a storage that is only read.
+pub(super) fn check_writable(storage: &Storage) -> Result<()> {
+    if storage.is_writable() && storage.file_name().is_none() { Ok(()) } else { Err(ErrorKind::ReadOnly.into()) }
 }
 
 /// Writes a document.
@@ -58,7 +63,7 @@ pub(super) fn change(
         None if which == V2_ATTRIBUTES && is_there(storage, name, beside)? => Value::Object(Vec::new()),
         None => {
             let what = if beside == V2_GROUP { "group" } else { "array" };
-            return Err(Error::from(ErrorKind::NotFound(what)).in_object(name));
+            return Err(ErrorKind::NotFound(what).in_object(name));
         }
     };
     change(&mut document)?;
@@ -75,6 +80,14 @@ pub(super) fn version(storage: &Storage, object: &str) -> Result<Option<ObjectSt
     }
 }
 
+/// The document that says what an array is.
+pub(super) fn of_array(format: Format) -> &'static str {
+    match format {
+        Format::V2 => V2_ARRAY,
+        Format::V3 => V3,
+    }
+}
+
 /// The document that attributes are in.
 pub(super) fn of_attributes(format: Format) -> &'static str {
     match format {
@@ -88,7 +101,7 @@ pub(super) fn change_attribute(attributes: &mut Value, name: &str, value: Option
     match value {
         Some(value) => zarr::set_attribute(attributes, name, value),
         None if zarr::remove_attribute(attributes, name) => Ok(()),
-        None => Err(Error::from(ErrorKind::NoAttribute).in_object(name)),
+        None => Err(ErrorKind::NoAttribute.in_object(name)),
     }
 }
 
@@ -151,18 +164,17 @@ pub(super) fn missing_groups(storage: &Storage, name: &str, format: Format) -> R
     const OTHER: ErrorKind = ErrorKind::Argument("this is a group of another version of Zarr");
     let mut missing = Vec::new();
     for group in groups_above(name) {
-        let about =
-            |kind: ErrorKind| Err(Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group }));
+        let refused = |kind: ErrorKind| Err(kind.in_object(about(group)));
         let v3 = document(storage, group, V3)?;
         let is_v2 = is_there(storage, group, V2_GROUP)?;
         let is_array = v3.as_ref().and_then(|v3| v3.get("node_type")).and_then(Value::as_str) == Some("array");
         if is_array || is_there(storage, group, V2_ARRAY)? {
-            return about(ErrorKind::Exists);
+            return refused(ErrorKind::Exists);
         }
         match (format, v3.is_some(), is_v2) {
             (Format::V3, true, _) | (Format::V2, _, true) => {}
             (_, false, false) => alloc::push(&mut missing, alloc::text(group)?)?,
-            _ => return about(OTHER),
+            _ => return refused(OTHER),
         }
     }
     Ok(missing)

@@ -8,7 +8,7 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 #[cfg(feature = "cfdb")]
 use crate::cfdb::Cfdb;
-use crate::dataset::{CFDB_MAGIC, FileFormat, GroupDimension, HDF5_MAGIC, Node, Opened};
+use crate::dataset::{CFDB_MAGIC, FileFormat, GroupDimension, HDF5_MAGIC, OneNode, Opened};
 use crate::error::{ErrorKind, Result};
 #[cfg(feature = "hdf5")]
 use crate::hdf5::Hdf5;
@@ -143,13 +143,7 @@ pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<(Opened,
 ///
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the storage.
-pub(super) fn list(
-    storage: &Storage,
-    file: &str,
-    name: &str,
-    recursive: bool,
-    one: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<()> {
+pub(super) fn list(storage: &Storage, file: &str, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()> {
     let kind = FileKind::of(&**storage, file)?;
     kind.format()?.list(storage, file, name, recursive, &mut |node| one(node.with_format(kind.name())))
 }

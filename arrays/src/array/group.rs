@@ -7,9 +7,9 @@ use super::description::{ArrayFormat, all_attributes, attributes_of_text};
 use super::documents::{self, V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, V3_CONSOLIDATED};
 use super::locate::create_storage;
 use super::{contents, list};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::object::{Memory, Storage, check_name};
+use crate::object::{Memory, Storage};
 use crate::zarr::{self, AttributeValue, Format};
 
 /// Creates a group with attributes. They are given as for an array: a JSON object in a string, or an empty string, and
@@ -27,9 +27,7 @@ pub fn create_group(
     attributes_json: &str,
     attributes: &[(&str, AttributeValue<'_>)],
 ) -> Result<()> {
-    if !storage.is_writable() || storage.file_name().is_some() {
-        return Err(ErrorKind::ReadOnly.into());
-    }
+    documents::check_writable(storage)?;
     let name = name.trim_matches('/');
     let own = zarr::own_attributes(&attributes_of_text(attributes_json)?)?;
     let all = all_attributes(format, own, attributes)?;
@@ -38,7 +36,7 @@ pub fn create_group(
         check_node_name(name, version).map_err(|error| error.in_object(name))?;
     }
     if contents::is_node(storage, name)? {
-        return Err(Error::from(ErrorKind::Exists).in_object(about(name)));
+        return Err(ErrorKind::Exists.in_object(documents::about(name)));
     }
     let missing = documents::missing_groups(storage, name, version)?;
     documents::forget_consolidated(storage, name)?;
@@ -129,24 +127,14 @@ fn change_attributes(storage: &Storage, group: &str, change: impl FnOnce(&mut Va
 
 /// The name of a group without slashes around it, and its version of Zarr.
 fn writable_group<'n>(storage: &Storage, group: &'n str) -> Result<(&'n str, Format)> {
-    if !storage.is_writable() || storage.file_name().is_some() {
-        return Err(ErrorKind::ReadOnly.into());
-    }
-    let group = group.trim_matches('/');
-    if !group.is_empty() {
-        check_name(group).map_err(|error| error.in_object(group))?;
-    }
+    documents::check_writable(storage)?;
+    let group = list::clean_name(group)?;
     let v3 = zarr::document(storage, group, V3).map_err(|error| error.in_object(group))?;
     let is_v3 = v3.is_some_and(|v3| v3.get("node_type").and_then(Value::as_str) == Some("group"));
     match is_v3 || documents::is_there(storage, group, V2_GROUP)? {
         true => Ok((group, if is_v3 { Format::V3 } else { Format::V2 })),
-        false => Err(Error::from(ErrorKind::NotFound("group")).in_object(about(group))),
+        false => Err(ErrorKind::NotFound("group").in_object(documents::about(group))),
     }
-}
-
-/// How messages call a group.
-fn about(group: &str) -> &str {
-    if group.is_empty() { "the storage" } else { group }
 }
 
 /// Puts the metadata of all arrays and groups in a group into the group's own, as zarr-python does, so that a reader
@@ -183,9 +171,8 @@ pub fn consolidate(storage: &Storage, group: &str) -> Result<()> {
         let all = Value::object([("zarr_consolidated_format", Value::number(1)?), ("metadata", found)])?;
         return documents::write(storage, group, V2_CONSOLIDATED, &json::indented(&all)?);
     }
-    let Some(mut document) = zarr::document(storage, group, V3)? else {
-        return Err(Error::from(ErrorKind::NotFound("group")).in_object(about(group)));
-    };
+    let gone = || ErrorKind::NotFound("group").in_object(documents::about(group));
+    let mut document = zarr::document(storage, group, V3)?.ok_or_else(gone)?;
     documents::take_consolidated(&mut document);
     let all = [("kind", Value::text("inline")?), ("must_understand", Value::Bool(false)), ("metadata", found)];
     document.push(V3_CONSOLIDATED, Value::object(all)?)?;
@@ -203,12 +190,11 @@ mod tests {
     #[cfg(not(miri))]
     #[test]
     fn a_group_at_a_path_has_a_name_of_its_format() {
-        let path = std::env::temp_dir().join(format!("nczchunk-group-at-{}", std::process::id()));
+        let path = crate::object::testing::Temporary::new("group-at");
         create_group_at(&path, "old", Some(ArrayFormat::ZarrV2), "").unwrap();
         create_group_at(&path, "old/__x", None, "").unwrap();
         assert!(create_group_at(&path, "__x", Some(ArrayFormat::ZarrV3), "").is_err());
         assert!(create_group_at(&path, "a/../b", None, "").is_err());
-        std::fs::remove_dir_all(&path).unwrap();
     }
 
     #[test]
@@ -278,10 +264,8 @@ mod tests {
             let mut json = String::new();
             list::one_node(&storage, "a/b", &mut |node| {
                 json = node.attributes_json().to_owned();
-                assert!(
-                    node.is_group()
-                        && node.format() == if format == ArrayFormat::ZarrV2 { "Zarr v2" } else { "Zarr v3" }
-                );
+                let due = if format == ArrayFormat::ZarrV2 { "Zarr v2" } else { "Zarr v3" };
+                assert!(node.is_group() && node.format() == due);
                 Ok(())
             })
             .unwrap();
@@ -292,10 +276,8 @@ mod tests {
                 let error = set_group_attributes_json(&storage, group, "{}").unwrap_err();
                 assert_eq!((error.kind(), error.about()), (ErrorKind::NotFound("group"), group));
             }
-            assert!(matches!(
-                set_group_attributes_json(&storage, "", "[]").unwrap_err().kind(),
-                ErrorKind::Metadata(_)
-            ));
+            let no_object = set_group_attributes_json(&storage, "", "[]").unwrap_err();
+            assert!(matches!(no_object.kind(), ErrorKind::Metadata(_)));
             assert!(set_group_attributes_json(&storage, "", r#"{"_nczarr_attr":1}"#).is_err());
         }
     }

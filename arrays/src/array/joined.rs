@@ -16,7 +16,7 @@ use super::{Array, group_dimensions, list};
 use crate::alloc;
 use crate::chunk_list::ChunkRun;
 use crate::codec::Chain;
-use crate::dataset::{Attribute, GroupDimension, Node, NodeArray, Opened};
+use crate::dataset::{Attribute, GroupDimension, Node, NodeArray, OneNode, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{InPart, InParts, Locate, ObjectChunks};
 use crate::grid::{Access, Dimension};
@@ -58,10 +58,8 @@ pub fn concat<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<Storage> {
 
 fn concat_within<P: AsRef<Path>>(paths: &[P], dimension: &str, nesting: &mut Nesting) -> Result<Storage> {
     nesting.enter(paths.len())?;
-    let (mut known, mut parts) = (Known::default(), Vec::new());
-    for path in paths {
-        alloc::push(&mut parts, part(path.as_ref(), &mut known, nesting)?)?;
-    }
+    let mut known = Known::default();
+    let parts = alloc::try_collected(paths.iter().map(|path| part(path.as_ref(), &mut known, nesting)))?;
     nesting.depth -= 1;
     Storage::joined_of(parts, dimension)
 }
@@ -104,15 +102,11 @@ impl Nesting {
 /// # Errors
 /// `Argument` for a path that is not UTF-8; `OutOfMemory`.
 pub fn concat_document<P: AsRef<Path>>(paths: &[P], dimension: &str) -> Result<String> {
-    let mut texts = Vec::new();
-    for path in paths {
-        let text = path.as_ref().to_str().ok_or(ErrorKind::Argument("a path that is not UTF-8"));
-        alloc::push(
-            &mut texts,
-            Value::text(text.map_err(|kind| Error::from(kind).in_object(path.as_ref().display()))?)?,
-        )?;
-    }
-    let all = Value::object([("dimension", Value::text(dimension)?), ("paths", Value::List(texts))])?;
+    let texts = Value::list(paths.iter().map(|path| {
+        let not_utf8 = || ErrorKind::Argument("a path that is not UTF-8").in_object(path.as_ref().display());
+        Value::text(path.as_ref().to_str().ok_or_else(not_utf8)?)
+    }))?;
+    let all = Value::object([("dimension", Value::text(dimension)?), ("paths", texts)])?;
     json::compact(&Value::object([(MEMBER, all)])?)
 }
 
@@ -121,11 +115,11 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>, nesting: &mut Ne
     let root = At::root(document);
     let Some(all) = root.given(MEMBER) else { return Ok(None) };
     all.check_object()?;
-    let (dimension, mut paths) = (all.require("dimension")?.text()?, Vec::new());
-    for path in all.require("paths")?.items()? {
+    let dimension = all.require("dimension")?.text()?;
+    let paths = alloc::try_collected(all.require("paths")?.items()?.map(|path| {
         let text = path.text()?;
-        alloc::push(&mut paths, origin.path(text).map_err(|error| error.in_object(text))?)?;
-    }
+        origin.path(text).map_err(|error| error.in_object(text))
+    }))?;
     let before = std::mem::replace(&mut nesting.is_of_document, true);
     let joined = concat_within(&paths, dimension, nesting);
     nesting.is_of_document = before;
@@ -233,8 +227,8 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         match Array::open_in(&part.storage.like(storage), name, Access::Read) {
             // Objects are called by the storages that are joined.
             Ok(array) if array.opened.is_elsewhere => {
-                let kind = ErrorKind::Unsupported("joining arrays to which links of HDF5 files lead in other files");
-                Err(Error::from(kind).in_object(name).in_object(&part.path))
+                let reason = "joining arrays to which links of HDF5 files lead in other files";
+                Err(ErrorKind::Unsupported(reason).in_object(name).in_object(&part.path))
             }
             opened => opened.map_err(|error| error.in_object(&part.path)),
         }
@@ -249,15 +243,15 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         let len = array.variable().dimensions().get(d).map_or(0, Dimension::len);
         let whole = len_in(part, storage, &joined.dimension, name)?.unwrap_or_default();
         let kind = ErrorKind::Unsupported("joining an array that is shorter than its unlimited dimension");
-        if len < whole { Err(Error::from(kind).in_object(name).in_object(&part.path)) } else { Ok(()) }
+        if len < whole { Err(kind.in_object(name).in_object(&part.path)) } else { Ok(()) }
     };
     let first = array(0)?;
     let rank = first.variable().rank();
     let mut dimensions = (0..rank).filter(|&d| first.dimension_name(d) == Some(&joined.dimension));
     let dimension = dimensions.next();
     if let Some(d) = dimensions.next() {
-        let kind = ErrorKind::Unsupported("joining arrays along a dimension that they have twice");
-        return Err(Error::from(kind).in_dimension(d).in_object(name));
+        let reason = "joining arrays along a dimension that they have twice";
+        return Err(ErrorKind::Unsupported(reason).in_dimension(d).in_object(name));
     }
     if let Some(d) = dimension {
         check_len(0, &first, d)?;
@@ -269,16 +263,7 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
             None => Ok((first.opened, Stored::Joined(alloc::try_box(first.stored)?))),
         };
     }
-    let mut building = Building {
-        dimension,
-        len: 0,
-        runs: Vec::new(),
-        num_chunks: 0,
-        step: None,
-        is_one_step: true,
-        has_pitch: false,
-        parts: Vec::new(),
-    };
+    let mut building = Building { dimension, is_one_step: true, ..Building::default() };
     let Array { opened: Opened { mut variable, store, element, dimensions, attributes, .. }, stored, .. } = first;
     let has_codecs = store.has_codecs(Access::Read);
     building.add(&variable, store)?;
@@ -291,7 +276,7 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         let path = &joined.parts.get(number).ok_or(ErrorKind::Internal)?.path;
         let is_like = |is: bool, why: &'static str| match is {
             true => Ok(()),
-            false => Err(Error::from(ErrorKind::Unsupported(why)).in_object(name).in_object(path)),
+            false => Err(ErrorKind::Unsupported(why).in_object(name).in_object(path)),
         };
         is_like(other.element == element, "joining arrays of different types")?;
         is_like(
@@ -319,8 +304,8 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
         for meaning in MEANING {
             let is_same = same_attribute(meaning, &attributes.list, &other.attributes.list);
             if !is_same {
-                let kind = ErrorKind::Unsupported("joining arrays with different attributes that say what values mean");
-                return Err(Error::from(kind).in_object(meaning).in_object(name).in_object(path));
+                let reason = "joining arrays with different attributes that say what values mean";
+                return Err(ErrorKind::Unsupported(reason).in_object(meaning).in_object(name).in_object(path));
             }
         }
         is_like(has_codecs == other.store.has_codecs(Access::Read), "joining arrays of which only some have codecs")?;
@@ -373,6 +358,7 @@ fn step(variable: &Variable) -> Result<Option<Option<usize>>> {
 }
 
 /// What arrays come to, one after another.
+#[derive(Default)]
 struct Building {
     dimension: Option<usize>,
     len: usize,
@@ -478,15 +464,9 @@ impl Building {
 }
 
 /// Calls `one` for what is in the first of joined storages, with arrays as long as they are in all.
-pub(super) fn list_each(
-    storage: &Storage,
-    joined: &Joined,
-    group: &str,
-    recursive: bool,
-    one: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<()> {
+pub(super) fn list_each(storage: &Storage, joined: &Joined, group: &str, all: bool, one: OneNode<'_>) -> Result<()> {
     let first = joined.parts.first().ok_or(ErrorKind::Internal)?;
-    list::list_each(&first.storage.like(storage), group, recursive, &mut |node| {
+    list::list_each(&first.storage.like(storage), group, all, &mut |node| {
         let is_joined = (0..node.shape().len()).any(|d| node.dimension_name(d) == Some(&joined.dimension));
         if !is_joined {
             return one(node);
@@ -766,8 +746,7 @@ mod tests {
     #[cfg(not(miri))]
     #[test]
     fn records_of_different_lengths_are_not_joined() {
-        let directory = std::env::temp_dir().join(format!("nczchunk-records-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = crate::object::testing::Temporary::new("records");
         let path = |num_records: u32, has_other: bool| {
             let path = directory.join(format!("{num_records}-{has_other}.nc"));
             std::fs::write(&path, classic(num_records, has_other)).unwrap();
@@ -788,15 +767,13 @@ mod tests {
             assert_eq!(read(&[path(50, has_other), path(1, !has_other)]).unwrap(), values(&[50, 1]));
             assert_eq!(read(&[path(1, !has_other), path(50, has_other)]).unwrap(), values(&[1, 50]));
         }
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     /// A file is opened again for each read, and must be what it was.
     #[cfg(not(miri))]
     #[test]
     fn a_file_that_is_replaced_is_not_read() {
-        let directory = std::env::temp_dir().join(format!("nczchunk-replaced-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = crate::object::testing::Temporary::new("replaced");
         let files = [50, 6].map(|num_records| {
             let path = directory.join(format!("{num_records}.nc"));
             std::fs::write(&path, classic(num_records, false)).unwrap();
@@ -816,15 +793,13 @@ mod tests {
         assert_eq!(array.read::<i16>(&Hyperslab::new(&[50, 0], &[1, 4])).unwrap(), [0, 1, 2, 3]);
         // Nor is it opened as a part of what was joined before.
         assert_eq!(Array::open_in(&all, "a", Access::Read).err().unwrap().kind(), ErrorKind::Changed);
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     /// A document stands for what is joined, wherever the process is.
     #[cfg(not(miri))]
     #[test]
     fn a_document_names_what_is_joined() {
-        let directory = std::env::temp_dir().join(format!("nczchunk-joined-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = crate::object::testing::Temporary::new("joined");
         let four = Description::new(&[4], ElementType::Int).with_chunk_shape(&[3]).with_dimension_names(&["time"]);
         for (name, first) in [("one", 0), ("two", 4)] {
             let array = Array::create(directory.join(name), "v", &four).unwrap();
@@ -859,6 +834,5 @@ mod tests {
             std::fs::write(directory.join("all.json"), wrong).unwrap();
             assert!(matches!(open_storage(&directory.join("all.json")).err().unwrap().kind(), ErrorKind::Metadata(_)));
         }
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

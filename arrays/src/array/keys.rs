@@ -257,8 +257,7 @@ mod tests {
     #[test]
     fn links_are_followed_to_each_directory_once() {
         use std::os::unix::fs::symlink;
-        let path = std::env::temp_dir().join(format!("nczchunk-keys-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
+        let path = crate::object::testing::Temporary::new("keys");
         let storage = Storage::new(crate::object::Directory::create(&path).unwrap()).unwrap();
         for i in 0..10 {
             std::fs::create_dir_all(path.join(format!("c/{i}"))).unwrap();
@@ -270,6 +269,5 @@ mod tests {
         chunks.each(&mut found).unwrap();
         assert!(found.num_listed < 20 * 10 * 20, "{}", found.num_listed);
         assert_eq!(found.chunks.len(), 10);
-        std::fs::remove_dir_all(&path).unwrap();
     }
 }

@@ -1,9 +1,9 @@
 //! Listing a group: its arrays and groups, with their metadata.
 
-use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, below, groups_above};
+use super::documents::{V2_ARRAY, V2_ATTRIBUTES, V2_CONSOLIDATED, V2_GROUP, V3, about, below, groups_above};
 use super::{file, joined};
 use crate::alloc;
-use crate::dataset::Node;
+use crate::dataset::{Node, OneNode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{ByName, Member, Value};
 use crate::object::{self, Entry, Storage, check_name};
@@ -57,8 +57,8 @@ pub fn one_node(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Resu
     told.unwrap_or(listed)
 }
 
-fn alone(storage: &Storage, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    match node(storage, name).map_err(|error| if name.is_empty() { error } else { error.in_object(name) })? {
+fn alone(storage: &Storage, name: &str, one: OneNode<'_>) -> Result<()> {
+    match node(storage, name).map_err(|error| error.in_object(name))? {
         Some((node, _)) => one(node),
         None => Err(no_node(storage, name)),
     }
@@ -77,18 +77,12 @@ pub(super) fn clean_name(name: &str) -> Result<&str> {
 pub(super) fn no_node(storage: &Storage, name: &str) -> Error {
     match name {
         "" => zarr::why_nothing(storage),
-        _ => Error::from(ErrorKind::NotFound("group")).in_object(name),
+        _ => ErrorKind::NotFound("group").in_object(name),
     }
 }
 
 /// As [`each`]. `believes` says whether consolidated metadata may tell what is in a group.
-pub(super) fn walk(
-    storage: &Storage,
-    group: &str,
-    recursive: bool,
-    believes: bool,
-    one: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<()> {
+pub(super) fn walk(storage: &Storage, group: &str, recursive: bool, believes: bool, one: OneNode<'_>) -> Result<()> {
     if let Some(file) = storage.file_name() {
         return file::list(storage, file, group, recursive, one);
     }
@@ -113,7 +107,7 @@ pub(super) fn walk(
             }
             found => found,
         };
-        match found.map_err(|error| if name.is_empty() { error } else { error.in_object(&name) })? {
+        match found.map_err(|error| error.in_object(&name))? {
             (Some((node, told)), location) => {
                 let is_entered = node.is_group() && (recursive || is_first);
                 one(node)?;
@@ -223,14 +217,8 @@ impl Members {
 }
 
 /// Calls `one` for what the consolidated metadata of a group tell, in their order.
-fn consolidated(
-    storage: &Storage,
-    group: &str,
-    recursive: bool,
-    told: &Consolidated,
-    one: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<bool> {
-    let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
+fn consolidated(storage: &Storage, group: &str, deep: bool, told: &Consolidated, one: OneNode<'_>) -> Result<bool> {
+    let is_wanted = |path: &str| !path.is_empty() && (deep || !path.contains('/'));
     if let Consolidated::Inline(documents) = told {
         let Some(documents) = documents else { return Ok(false) };
         for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
@@ -265,9 +253,8 @@ fn consolidated(
 
 /// That neither a list nor consolidated metadata tell what is in a group.
 fn untold(group: &str) -> Error {
-    let kind =
-        ErrorKind::Unsupported("the group has no consolidated metadata, and the storage cannot list its objects");
-    Error::from(kind).in_object(if group.is_empty() { "the storage" } else { group })
+    let reason = "the group has no consolidated metadata, and the storage cannot list its objects";
+    ErrorKind::Unsupported(reason).in_object(about(group))
 }
 
 /// A group of which consolidated metadata tell.
@@ -467,9 +454,8 @@ mod tests {
 
     /// A directory of groups with these names, and links.
     #[cfg(all(unix, not(miri)))]
-    fn linked(what: &str, groups: &[&str], links: &[(&str, &str)]) -> (std::path::PathBuf, Storage) {
-        let path = std::env::temp_dir().join(format!("nczchunk-{what}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
+    fn linked(what: &str, groups: &[&str], links: &[(&str, &str)]) -> (crate::object::testing::Temporary, Storage) {
+        let path = crate::object::testing::Temporary::new(what);
         for group in groups {
             std::fs::create_dir_all(path.join(group)).unwrap();
             std::fs::write(path.join(group).join(".zgroup"), GROUP).unwrap();
@@ -488,7 +474,6 @@ mod tests {
         assert_eq!(names(&list(&storage, "", true).unwrap()), ["", "b", "b/d", "z", "z/1", "z/1/d", "z/2"]);
         // The group that is asked for is entered, whatever leads there.
         assert_eq!(names(&list(&storage, "z/2", true).unwrap()), ["z/2", "z/2/d"]);
-        std::fs::remove_dir_all(path).unwrap();
     }
 
     /// Each of these groups has a link to each of them: there are more ways through than anybody can go.
@@ -510,6 +495,5 @@ mod tests {
         let inside = Storage::new(crate::object::Directory::open(path.join("g0")).unwrap()).unwrap();
         let nodes = list(&inside, "", true).unwrap();
         assert!(names(&nodes).contains(&"out/g1") && !names(&nodes).contains(&"out/g0"));
-        std::fs::remove_dir_all(path).unwrap();
     }
 }

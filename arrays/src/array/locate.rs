@@ -198,7 +198,7 @@ pub fn create_storage(path: &Path) -> Result<Storage> {
     }
     if directory.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) {
         const HOW: &str = "creating a zip file by its path; create a storage that writes one";
-        return Err(Error::from(ErrorKind::Unsupported(HOW)).in_object(path.display()));
+        return Err(ErrorKind::Unsupported(HOW).in_object(path.display()));
     }
     Storage::new(Directory::create(directory)?)
 }
@@ -229,7 +229,7 @@ fn of_zip<O: ObjectStore + 'static>(zip: Zip<O>) -> Result<Storage> {
 
 #[cfg(not(feature = "zip"))]
 fn zip_at(path: &Path) -> Result<Storage> {
-    Err(Error::from(ErrorKind::UnknownFormat).in_object(path.display()))
+    Err(ErrorKind::UnknownFormat.in_object(path.display()))
 }
 
 /// The path in a name of netCDF's.

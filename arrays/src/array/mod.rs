@@ -57,7 +57,7 @@ use crate::store::{ChunkLocation, ChunkStore, ReadCost};
 use crate::strings;
 use crate::typed::{self, Element};
 use crate::variable::Variable;
-use crate::zarr::{self, AttributeValue, Format, Metadata};
+use crate::zarr::{self, AttributeValue, Metadata};
 
 use backing::Stored;
 pub use description::{ArrayFormat, Description};
@@ -146,12 +146,11 @@ impl Array {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn open_in(storage: &Storage, name: &str, access: Access) -> Result<Array> {
-        let about = |error: Error, name: &str| if name.is_empty() { error } else { error.in_object(name) };
         if let Some(file) = storage.file_name() {
             if access == Access::Write {
                 return Err(ErrorKind::ReadOnly.into());
             }
-            let (opened, kind) = file::open(storage, file, name).map_err(|error| about(error, name))?;
+            let (opened, kind) = file::open(storage, file, name).map_err(|error| error.in_object(name))?;
             return Array::of(storage, name, access, opened, Stored::File(kind));
         }
         let name = name.trim_matches('/');
@@ -162,7 +161,7 @@ impl Array {
             let (opened, stored) = joined::open(storage, joined, name)?;
             return Array::of(storage, name, access, opened, stored);
         }
-        let metadata = zarr::open(storage, name).map_err(|error| about(error, name))?;
+        let metadata = zarr::open(storage, name).map_err(|error| error.in_object(name))?;
         if access == Access::Write && !storage.is_writable() {
             return Err(ErrorKind::ReadOnly.into());
         }
@@ -280,12 +279,10 @@ impl Array {
     /// Those of `describe`.
     pub fn describe_as<T>(&self, format: ArrayFormat, make: impl FnOnce(Description<'_>) -> Result<T>) -> Result<T> {
         let mut lists: [Vec<usize>; 3] = Default::default();
-        let (mut names, mut codecs) = (Vec::new(), Vec::new());
+        let mut names = Vec::new();
         let is_zarr = matches!(self.stored, Stored::Zarr(_));
         let own_codecs = if is_zarr { self.codecs()? } else { Vec::new() };
-        for (name, configuration) in &own_codecs {
-            alloc::push(&mut codecs, (name.as_str(), configuration.as_str()))?;
-        }
+        let codecs = alloc::collected(own_codecs.iter().map(|(name, given)| (name.as_str(), given.as_str())))?;
         let variable = self.variable();
         for (d, dimension) in variable.dimensions().iter().enumerate() {
             alloc::push(&mut lists[0], dimension.len())?;
@@ -393,7 +390,7 @@ impl Array {
             && self.element_type() == now.element_type();
         if !is_same {
             let reason = "the array was replaced by one with other chunks or another type; open it again";
-            return Err(Error::from(ErrorKind::Argument(reason)).in_object(&self.name));
+            return Err(ErrorKind::Argument(reason).in_object(&self.name));
         }
         // One that the array has made for itself is dropped with it, and one of the caller's goes on.
         now.set_cache(self.cache.as_ref());
@@ -454,7 +451,7 @@ impl Array {
             let chunks = keys::Chunks { storage, name, keys: metadata.keys, rank: shape.len() };
             resize::cut(&opened.variable, &opened.store, &chunks, shape)?;
         }
-        documents::change(storage, name, array_document(metadata.format), documents::V2_ARRAY, |array| {
+        documents::change(storage, name, documents::of_array(metadata.format), documents::V2_ARRAY, |array| {
             array.set("shape", Value::numbers(shape)?)
         })?;
         (opened.variable, metadata.shape) = (variable, new_shape);
@@ -671,7 +668,7 @@ impl Array {
     /// # Errors
     /// `Argument` if the array has no such chunk; `Corrupt` for the index of a shard; those of the storage.
     pub fn stored_chunk_len(&self, chunk: &[isize]) -> Result<Option<usize>> {
-        self.stored.chunk_len(&self.opened.variable, &self.opened.store, chunk)
+        self.stored.len_of(&self.opened.variable, &self.opened.store, chunk)
     }
 
     /// Locates the stored chunks that a hyperslab touches: calls `one` for each, in row-major order, with the object
@@ -698,12 +695,8 @@ impl Array {
     /// # Errors
     /// Those of `one`, which end the call; those of [`Plan::new`](crate::Plan::new); `Corrupt` for the index of a
     /// shard; those of the storage.
-    pub fn locate(
-        &self,
-        hyperslab: &Hyperslab<'_>,
-        one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.store().locate(&Plan::new(self.variable(), hyperslab, Access::Read)?, one)
+    pub fn locate(&self, slab: &Hyperslab<'_>, one: &mut dyn FnMut(&ChunkLocation<'_>) -> Result<()>) -> Result<()> {
+        self.store().locate(&Plan::new(self.variable(), slab, Access::Read)?, one)
     }
 
     /// What it takes to read a hyperslab: how many requests the storage gets, and for how many bytes. No chunk is read.
@@ -762,7 +755,7 @@ impl Array {
     /// Refuses to write to an array that was opened to be read.
     #[doc(hidden)]
     pub fn check_writable(&self) -> Result<()> {
-        if self.access == Access::Write { Ok(()) } else { Err(self.about(ErrorKind::OpenedToRead)) }
+        if self.access == Access::Write { Ok(()) } else { Err(ErrorKind::OpenedToRead.in_object(&self.name)) }
     }
 
     /// Refuses a Rust type that does not hold the elements.
@@ -771,17 +764,8 @@ impl Array {
         if element == ElementType::String {
             return Err(ErrorKind::Argument("read strings with read_strings and write them with write_strings").into());
         }
-        if T::holds(element) {
-            Ok(())
-        } else {
-            Err(self.about(ErrorKind::RustType { element, rust: type_name::<T>() }))
-        }
-    }
-
-    /// An error about the array.
-    fn about(&self, kind: ErrorKind) -> Error {
-        let error = Error::from(kind);
-        if self.name.is_empty() { error } else { error.in_object(&self.name) }
+        let wrong = ErrorKind::RustType { element, rust: type_name::<T>() };
+        if T::holds(element) { Ok(()) } else { Err(wrong.in_object(&self.name)) }
     }
 
     /// Reads a hyperslab in row-major order. Values are not converted: `T` is the type of the elements.
@@ -841,7 +825,7 @@ impl Array {
     pub fn check_text(&self) -> Result<()> {
         match self.element_type() {
             ElementType::String => Ok(()),
-            other => Err(Error::from(ErrorKind::ElementType).in_object(other)),
+            other => Err(ErrorKind::ElementType.in_object(other)),
         }
     }
 
@@ -864,7 +848,7 @@ fn check_fill_value(storage: &Storage, name: &str, before: &Value, after: &Value
     if before.get(zarr::FILL_VALUE) == after.get(zarr::FILL_VALUE) {
         return Ok(());
     }
-    let missing = || Error::from(ErrorKind::NotFound("array")).in_object(name);
+    let missing = || ErrorKind::NotFound("array").in_object(name);
     let array = zarr::document(storage, name, documents::V2_ARRAY)?.ok_or_else(missing)?;
     let with = |attributes| zarr::v2_of_values(&array, Some(attributes), storage.codecs());
     match zarr::is_same_fill_value(&with(before)?, &with(after)?) {
@@ -873,14 +857,6 @@ fn check_fill_value(storage: &Storage, name: &str, before: &Value, after: &Value
             let reason = "_FillValue is the fill value of an array of NCZarr, which cannot be changed";
             Err(ErrorKind::Argument(reason).into())
         }
-    }
-}
-
-/// The document that says what shape an array has.
-fn array_document(format: Format) -> &'static str {
-    match format {
-        Format::V2 => documents::V2_ARRAY,
-        Format::V3 => documents::V3,
     }
 }
 

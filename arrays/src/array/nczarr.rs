@@ -36,10 +36,7 @@ pub fn write_netcdf_groups(
     if let Some(error) = nodes.iter().find_map(Node::error) {
         return Err(error.clone());
     }
-    let mut arrays = Vec::new();
-    for node in nodes.iter().filter(|node| !node.is_group()) {
-        alloc::push(&mut arrays, node)?;
-    }
+    let mut arrays = alloc::collected(nodes.iter().filter(|node| !node.is_group()))?;
     // As long as the nodes, whose names are added.
     let mut dimensions: Vec<(&str, GroupDimension)> = dimensions;
     // Those of outer groups first, for theirs are the dimensions of inner ones.

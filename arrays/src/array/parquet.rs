@@ -45,8 +45,8 @@ pub(super) fn open(storage: &Storage, document: &Value, place: OwnedOrigin) -> R
         };
         // Of these no chunk would be found.
         if name == V2_ARRAY || name.rsplit('/').next() == Some(V3) {
-            let kind = ErrorKind::Unsupported("references in Parquet files to an array without a name, or of Zarr v3");
-            return Err(Error::from(kind).in_object(name));
+            let reason = "references in Parquet files to an array without a name, or of Zarr v3";
+            return Err(ErrorKind::Unsupported(reason).in_object(name));
         }
         if let Some(array) = name.strip_suffix(V2_ARRAY).and_then(|name| name.strip_suffix('/')) {
             alloc::push(&mut arrays, Chunks::of(array, &text).map_err(|error| error.in_object(name))?)?;
@@ -90,10 +90,7 @@ impl Chunks {
         if shape.len() != chunks.len() || chunks.contains(&0) {
             return Err(root.malformed("chunks has a length for each dimension"));
         }
-        let mut counts = Vec::new();
-        for (len, chunk) in shape.iter().zip(&chunks) {
-            alloc::push(&mut counts, len.div_ceil(*chunk))?;
-        }
+        let counts = alloc::collected(shape.iter().zip(&chunks).map(|(len, chunk)| len.div_ceil(*chunk)))?;
         if counts.len() > 1 && document.get("dimension_separator").and_then(Value::as_str) == Some("/") {
             return Err(ErrorKind::Unsupported("references in Parquet files to chunks with keys like 0/1").into());
         }
@@ -447,7 +444,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "it opens directories")]
     fn references_in_a_directory_are_replaced() {
-        let directory = std::env::temp_dir().join(format!("nczchunk-parquet-twice-{}", std::process::id()));
+        let directory = crate::object::testing::Temporary::new("parquet-twice");
         let arrays = Storage::new(Memory::new()).unwrap();
         let description = Description::new(&[4], ElementType::Int).with_format(ArrayFormat::ZarrV2).with_codecs(&[]);
         Array::create_in(&arrays, "v", &description).unwrap().write(&Hyperslab::all(), &[1, 2, 3, 4]).unwrap();
@@ -456,7 +453,6 @@ mod tests {
             write_references(&arrays, "", "/a", &to, "r.parq").unwrap();
             assert_eq!(rows_at(&to, "r.parq/v/refs.0.parq")[0].path.as_deref(), Some("/a/v/0"));
         }
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     fn rows_at(storage: &Storage, name: &str) -> Vec<Row> {

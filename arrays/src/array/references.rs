@@ -168,7 +168,7 @@ impl Reading<'_> {
         }
         objects.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         if let Some(twice) = objects.windows(2).find(|two| has_scalars && two[0].0 == two[1].0) {
-            return Err(Error::from(ErrorKind::Metadata("there are two references to this")).in_object(&twice[0].0));
+            return Err(ErrorKind::Metadata("there are two references to this").in_object(&twice[0].0));
         }
         Ok(objects)
     }
@@ -464,8 +464,7 @@ mod tests {
     fn documents_that_are_cut_or_changed_end_with_an_error_or_other_values() {
         use crate::object::Storage;
         use crate::{Access, Array, Hyperslab, list};
-        let directory = std::env::temp_dir().join(format!("nczchunk-references-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = crate::object::testing::Temporary::new("references");
         std::fs::write(directory.join("file"), [0, 0, 1, 0, 2, 0, 3, 0]).unwrap();
         let document = br#"{"version":1,"templates":{"u":"file"},"refs":{"x/.zarray":{"zarr_format":2,"shape":[4],
             "chunks":[2],"dtype":"<i2","compressor":null,"filters":null,"fill_value":9,"order":"C"},
@@ -489,6 +488,5 @@ mod tests {
             changed[bit / 8] ^= 1 << (bit % 8);
             let _ = opened(&changed);
         }
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn cut(variable: &Variable, store: &ChunkStore<'_>, chunks: &Chunks<'
     let found = Found::by(chunks, &cut)?;
     if !found.partly.is_empty() {
         let whole = in_whole_chunks(variable, shape)?;
-        let zeros = zeros(variable)?;
+        let zeros = alloc::filled(variable.element_size(), 0)?;
         let fill_value = variable.fill_value().unwrap_or(&zeros);
         let strides = dims::copied(shape.iter().map(|_| 0))?;
         for indices in &found.partly {
@@ -153,14 +153,6 @@ fn in_whole_chunks(variable: &Variable, shape: &[usize]) -> Result<Variable> {
         whole.set_dimlen(d, len.ok_or(ErrorKind::DimensionLength(dimension.len()))?)?;
     }
     Ok(whole)
-}
-
-/// An element that nothing was written to, if there is no fill value.
-fn zeros(variable: &Variable) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(variable.element_size()).map_err(|_| alloc::Failed)?;
-    bytes.resize(variable.element_size(), 0);
-    Ok(bytes)
 }
 
 /// What is cut off of a grid of chunks.

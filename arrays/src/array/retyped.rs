@@ -62,10 +62,7 @@ impl<'a> RetypedAttributes<'a> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn for_netcdf(all: &'a [Attribute]) -> Result<Self> {
-        let mut list = Vec::new();
-        for attribute in all {
-            alloc::push(&mut list, (attribute.name(), Values::of(attribute)?))?;
-        }
+        let list = alloc::try_collected(all.iter().map(|one| Ok((one.name(), Values::of(one)?))))?;
         Ok(RetypedAttributes { json: String::new(), list })
     }
 

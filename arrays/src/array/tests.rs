@@ -3,7 +3,7 @@
 use super::*;
 use crate::buffer::Buffer;
 use crate::key::Separator;
-use crate::object::{ByteRange, Entry, Memory, ObjectStore, check_name, read_whole};
+use crate::object::{ByteRange, Entry, Memory, ObjectStore, check_name, pass_on, read_whole};
 use crate::variable::Endian;
 
 fn storage() -> Storage {
@@ -201,10 +201,7 @@ fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
         array.read::<i32>(&Hyperslab::new(&[3], &[2]).with_stride(&[7]))
     };
     for name in ["plain", "sharded"] {
-        assert_eq!(
-            (read(name, false).unwrap(), read(name, true).unwrap()),
-            (vec![1_000_003, 1_000_010], vec![1_000_003, 1_000_010])
-        );
+        assert_eq!([false, true].map(|verify| read(name, verify).unwrap()), [[1_000_003, 1_000_010]; 2]);
     }
     // An element that is read is another one, in each of the two arrays, and so is a text.
     let mut bytes = std::fs::read(&path).unwrap();
@@ -271,7 +268,7 @@ fn a_codec_that_only_decodes_is_named() {
 #[cfg(not(miri))]
 #[test]
 fn a_file_of_another_length_is_refused_before_ranges_of_it_are_read() {
-    let path = std::env::temp_dir().join(format!("nczchunk-file-length-{}", std::process::id()));
+    let path = crate::object::testing::Temporary::new("file-length");
     let description = Description::new(&[8, 8192], ElementType::Int).with_chunk_shape(&[8, 8192]).with_codecs(&[]);
     let array = Array::create(&path, "", &description).unwrap();
     array.write(&Hyperslab::all(), &vec![7i32; 8 * 8192]).unwrap();
@@ -283,7 +280,6 @@ fn a_file_of_another_length_is_refused_before_ranges_of_it_are_read() {
         let kind = ErrorKind::StoredLength { found: len, expected: 8 * 8192 * 4 };
         assert_eq!(column().unwrap_err().kind(), kind);
     }
-    std::fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -370,10 +366,8 @@ fn fill_values_that_a_format_cannot_hold_are_refused() {
     }
     // Any NaN is one.
     let nan = f64::from_bits(0x7ff8_0000_0000_0007).to_ne_bytes();
-    assert!(
-        f64::from_ne_bytes(create(ElementType::Double, ArrayFormat::ZarrV2, &nan).unwrap().try_into().unwrap())
-            .is_nan()
-    );
+    let v2 = create(ElementType::Double, ArrayFormat::ZarrV2, &nan).unwrap();
+    assert!(f64::from_ne_bytes(v2.try_into().unwrap()).is_nan());
     assert_eq!(create(ElementType::Double, ArrayFormat::ZarrV3, &nan).unwrap(), nan);
 }
 
@@ -462,23 +456,17 @@ fn stray_chunks_are_cut_like_others() {
 struct Listed(Memory, std::sync::atomic::AtomicUsize);
 
 impl ObjectStore for Listed {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         self.0.list(prefix, &mut |name, entry| {
             self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             one(name, entry)
         })
     }
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
-    fn remove(&self, name: &str) -> Result<()> {
-        self.0.remove(name)
-    }
-    fn is_writable(&self) -> bool {
-        true
+    pass_on! { self => self.0;
+        read(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
+        write(name: &str, bytes: &[u8]) -> Result<()>;
+        remove(name: &str) -> Result<()>;
+        is_writable() -> bool;
     }
 }
 
@@ -509,14 +497,8 @@ fn what_is_cut_off_is_found_the_shorter_way() {
         }
         let stored = |array: &Array| {
             let mut found = Vec::new();
-            assert!(
-                array
-                    .each_stored_object(&mut |indices| {
-                        found.push(indices.to_vec());
-                        Ok(())
-                    })
-                    .unwrap()
-            );
+            let mut one = |indices: &[isize]| Ok(alloc::push(&mut found, indices.to_vec())?);
+            assert!(array.each_stored_object(&mut one).unwrap());
             found.sort();
             found
         };
@@ -533,7 +515,7 @@ fn what_is_cut_off_is_found_the_shorter_way() {
 #[cfg(all(unix, not(miri)))]
 #[test]
 fn links_that_are_cut_off_are_removed_as_links() {
-    let path = std::env::temp_dir().join(format!("nczchunk-cut-{}", std::process::id()));
+    let path = crate::object::testing::Temporary::new("cut");
     // A list is the shorter way, or the names are.
     for (num_rows, num_columns) in [(3, 20), (30, 2)] {
         let _ = std::fs::remove_dir_all(&path);
@@ -548,7 +530,6 @@ fn links_that_are_cut_off_are_removed_as_links() {
         assert!(last.symlink_metadata().is_err());
         assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), vec![7u8; (num_rows - 1) * num_columns]);
     }
-    std::fs::remove_dir_all(&path).unwrap();
 }
 
 /// A storage that tells of names which no object can have, as object stores do of keys with two slashes, or one at the
@@ -556,9 +537,6 @@ fn links_that_are_cut_off_are_removed_as_links() {
 struct OddNames(Memory);
 
 impl ObjectStore for OddNames {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         for odd in ["", ".", "..", "a/b", "a\\b"] {
             one(odd, Entry::Prefix)?;
@@ -566,15 +544,14 @@ impl ObjectStore for OddNames {
         }
         self.0.list(prefix, one)
     }
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
     fn remove(&self, name: &str) -> Result<()> {
         check_name(name)?;
         self.0.remove(name)
     }
-    fn is_writable(&self) -> bool {
-        true
+    pass_on! { self => self.0;
+        read(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
+        write(name: &str, bytes: &[u8]) -> Result<()>;
+        is_writable() -> bool;
     }
 }
 
@@ -680,8 +657,7 @@ fn attributes_are_written_at_once() {
 #[cfg(not(miri))]
 #[test]
 fn a_member_that_cannot_be_read_does_not_end_a_listing() {
-    let path = std::env::temp_dir().join(format!("nczchunk-members-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&path);
+    let path = crate::object::testing::Temporary::new("members");
     let description = Description::new(&[2], ElementType::Short);
     ["g/a", "g/z"].iter().for_each(|name| drop(Array::create(&path, name, &description).unwrap()));
     let listed = || -> Vec<(String, bool)> {
@@ -694,22 +670,19 @@ fn a_member_that_cannot_be_read_does_not_end_a_listing() {
     std::fs::remove_dir(path.join("g/m/zarr.json")).unwrap();
     std::fs::write(path.join("g/m/.zgroup"), r#"{"zarr_format": 9}"#).unwrap();
     assert_eq!(listed(), expected);
-    std::fs::remove_dir_all(&path).unwrap();
 }
 
 #[test]
 fn arrays_are_created_by_path() {
-    let directory = std::env::temp_dir().join(format!("nczchunk-create-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&directory);
+    let temporary = crate::object::testing::Temporary::new("create");
+    let directory = temporary.join("new");
     let description = Description::new(&[], ElementType::Double);
     let snappy = [("blosc", r#"{"cname": "snappy"}"#)];
     for wrong in [description.with_fill_value(&[0]), description.with_codecs(&snappy)] {
         assert!(Array::create(&directory, "", &wrong).is_err() && !directory.exists());
     }
-    assert!(matches!(
-        Array::create(directory.with_extension("zip"), "", &description).err().unwrap().kind(),
-        ErrorKind::Unsupported(_)
-    ));
+    let no_zip = Array::create(directory.with_extension("zip"), "", &description).err().unwrap();
+    assert!(matches!(no_zip.kind(), ErrorKind::Unsupported(_)));
     let array = Array::create(&directory, "", &description).unwrap();
     array.write(&Hyperslab::all(), &[2.5f64]).unwrap();
     let array = Array::open(&directory, "", Access::Read).unwrap();
@@ -722,7 +695,6 @@ fn arrays_are_created_by_path() {
         array.write(&Hyperslab::all(), &values).unwrap();
         assert_eq!(array.read::<f64>(&Hyperslab::all()).unwrap(), values);
     }
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]
@@ -1022,7 +994,7 @@ fn an_arrays_own_cache_keeps_chunks_from_their_second_use_on() {
 #[cfg(not(miri))]
 #[test]
 fn a_shard_that_is_replaced_has_an_index_of_its_own() {
-    let directory = std::env::temp_dir().join(format!("nczchunk-shard-{}", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("shard");
     let description = Description::new(&[8], ElementType::UByte)
         .with_chunk_shape(&[2])
         .with_shard_shape(&[8])
@@ -1039,7 +1011,6 @@ fn a_shard_that_is_replaced_has_an_index_of_its_own() {
         assert_eq!(reader.read::<u8>(&Hyperslab::new(&[2], &[2])).unwrap(), values[2..4]);
     }
     drop((writer, reader));
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 /// A storage that can be written to, and does not tell what it has.
@@ -1177,13 +1148,10 @@ fn codecs_of_another_array_are_for_the_byte_order_of_the_new_one() {
     let ints: Vec<i32> = (0..6).map(|i| 1000 + i * i * 50 - i).collect();
     let floats: Vec<f64> = ints.iter().copied().map(f64::from).collect();
     let filters = |order: char| {
+        let scaled = format!(r#"{{"offset":900,"scale":1,"dtype":"{order}i4","astype":"{order}i2"}}"#);
         [
             ("delta", format!(r#"{{"dtype":"{order}i4","astype":"{order}i2"}}"#), ElementType::Int),
-            (
-                "fixedscaleoffset",
-                format!(r#"{{"offset":900,"scale":1,"dtype":"{order}i4","astype":"{order}i2"}}"#),
-                ElementType::Int,
-            ),
+            ("fixedscaleoffset", scaled, ElementType::Int),
             ("quantize", format!(r#"{{"digits":1,"dtype":"{order}f8","astype":"{order}f4"}}"#), ElementType::Double),
         ]
     };
@@ -1253,7 +1221,7 @@ fn what_is_cut_off_without_a_fill_value_is_zeros() {
 #[cfg(not(miri))]
 #[test]
 fn distant_parts_of_a_chunk_in_a_directory_are_read() {
-    let directory = std::env::temp_dir().join(format!("nczchunk-parts-{}", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("parts");
     let description = Description::new(&[8, 20_000], ElementType::Short)
         .with_chunk_shape(&[4, 20_000])
         .with_fill_value(const { &(-1i16).to_ne_bytes() })
@@ -1265,7 +1233,6 @@ fn distant_parts_of_a_chunk_in_a_directory_are_read() {
     let found = array.read::<i16>(&Hyperslab::new(&[0, 5], &[8, 3])).unwrap();
     let due = |row| (5..8).map(move |column| if row < 4 { value(row, column) } else { -1 });
     assert_eq!(found, (0..8).flat_map(due).collect::<Vec<_>>());
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 /// The elements of inner chunks may be in another order than those of the array.

@@ -17,7 +17,7 @@ use crate::dataset::Node;
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::grid::Access;
+use crate::grid::{Access, Dimension};
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
 use crate::object::{ByteRange, Entry, Memory, Name, Storage, check_name, read_whole};
@@ -69,7 +69,7 @@ pub fn write_references(storage: &Storage, name: &str, url: &str, to: &Storage, 
     let is_json = !may_be_parquet(Path::new(object));
     let is_there = is_json && to.read(object, ByteRange::At(0), &mut begin)?.is_some();
     if is_there && begin.filled().trim_ascii_start().first() != Some(&b'{') {
-        return Err(Error::from(ErrorKind::Exists).in_object(object));
+        return Err(ErrorKind::Exists.in_object(object));
     }
     let text = references(storage, name, url)?;
     if is_json {
@@ -113,15 +113,9 @@ impl Writing<'_> {
             return Err(error.kind().into());
         }
         if node.is_group() {
-            return match node.name() {
-                "" => create_group(&self.documents, "", ArrayFormat::ZarrV2, node.attributes_json(), &[]),
-                name => create_group(&self.documents, name, ArrayFormat::ZarrV2, node.attributes_json(), &[]),
-            };
+            return create_group(&self.documents, node.name(), ArrayFormat::ZarrV2, node.attributes_json(), &[]);
         }
-        let mut shape = Vec::new();
-        for d in 0..node.shape().len() {
-            alloc::push(&mut shape, lengths.len(node, d))?;
-        }
+        let shape = alloc::collected((0..node.shape().len()).map(|d| lengths.len(node, d)))?;
         self.array(&Array::open_in(self.storage, node.name(), Access::Read)?, shape)
     }
 
@@ -141,7 +135,7 @@ impl Writing<'_> {
         for codec in store.numcodecs() {
             let (name, numcodecs) = codec;
             let Some((id, number)) = numcodecs else {
-                return Err(Error::from(ErrorKind::Codec("numcodecs has no such codec")).in_object(name));
+                return Err(ErrorKind::Codec("numcodecs has no such codec").in_object(name));
             };
             let number = number.map_or(Ok(String::new()), |number| {
                 Ok::<_, Error>(alloc::text(&Name::of(format_args!("{number}"))?)?)
@@ -185,19 +179,12 @@ impl Writing<'_> {
                 alloc::push_text(&mut key, "0")?;
             }
             let within = if chunk.object.is_empty() { "" } else { "/" };
-            let mut part = Vec::new();
             // What is joined, and what links lead to, names its files itself.
             let is_whole =
                 self.storage.joined().is_some() || array.is_elsewhere() && check_name(&chunk.object).is_err();
             let (url, within) = if is_whole { ("", "") } else { (self.url, within) };
-            for value in [
-                Value::text_of(format_args!("{url}{within}{}", chunk.object))?,
-                Value::number(chunk.offset)?,
-                Value::number(chunk.len)?,
-            ] {
-                alloc::push(&mut part, value)?;
-            }
-            self.chunks.push(&key, Value::List(part))?;
+            let object = Value::text_of(format_args!("{url}{within}{}", chunk.object));
+            self.chunks.push(&key, Value::list([object, Value::number(chunk.offset), Value::number(chunk.len)])?)?;
         }
         Ok(())
     }
@@ -237,11 +224,7 @@ impl Writing<'_> {
         if let Some(compressor @ Value::Object(_)) = document.take("compressor") {
             match document.get_mut("filters") {
                 Some(Value::List(filters)) => alloc::push(filters, compressor)?,
-                _ => {
-                    let mut filters = Vec::new();
-                    alloc::push(&mut filters, compressor)?;
-                    document.set("filters", Value::List(filters))?;
-                }
+                _ => document.set("filters", Value::list([Ok(compressor)])?)?,
             }
         }
         document.set("compressor", Value::Null)?;
@@ -270,10 +253,8 @@ impl Writing<'_> {
 /// The chunks of an array that are stored, each of them whole.
 fn chunks(array: &Array) -> Result<Chunks> {
     let variable = array.variable();
-    let mut chunks = Chunks { shape: Vec::new(), stored: Vec::new(), has_absent: false };
-    for dimension in variable.dimensions() {
-        alloc::push(&mut chunks.shape, dimension.chunklen())?;
-    }
+    let shape = alloc::collected(variable.dimensions().iter().map(Dimension::chunklen))?;
+    let mut chunks = Chunks { shape, stored: Vec::new(), has_absent: false };
     array.locate(&Hyperslab::all(), &mut |chunk| {
         let ChunkState::Stored { offset, len } = chunk.state else {
             chunks.has_absent = true;
@@ -283,14 +264,13 @@ fn chunks(array: &Array) -> Result<Chunks> {
         let object = alloc::text(chunk.object)?;
         Ok(alloc::push(&mut chunks.stored, Chunk { indices, object, offset, len })?)
     })?;
+    let unsupported = |what, chunk: &Chunk| Error::from(ErrorKind::Unsupported(what)).in_chunk(&chunk.indices);
     for chunk in &chunks.stored {
         if !array.store().numcodecs_of(&chunk.indices).eq(array.store().numcodecs()) {
-            let kind = ErrorKind::Unsupported("references to chunks with different codecs");
-            return Err(Error::from(kind).in_chunk(&chunk.indices));
+            return Err(unsupported("references to chunks with different codecs", chunk));
         }
         if array.store().skipped_codecs(&chunk.indices)? != 0 {
-            let kind = ErrorKind::Unsupported("references to chunks that some filters were left out of");
-            return Err(Error::from(kind).in_chunk(&chunk.indices));
+            return Err(unsupported("references to chunks that some filters were left out of", chunk));
         }
     }
     if let Some(pitch) = variable.chunk_pitch() {
@@ -306,10 +286,8 @@ fn chunks(array: &Array) -> Result<Chunks> {
         let bytes =
             lens().skip(apart).fold(variable.element_size() as u64, |bytes, len| bytes.saturating_mul(len as u64));
         if let Some(stored) = joined(&chunks, apart, bytes)? {
-            let mut shape = Vec::new();
-            for (d, len) in lens().enumerate() {
-                alloc::push(&mut shape, if d < apart { 1 } else { len.max(1) })?;
-            }
+            let shape = lens().enumerate().map(|(d, len)| if d < apart { 1 } else { len.max(1) });
+            let shape = alloc::collected(shape)?;
             return divided(Chunks { shape, stored, has_absent: chunks.has_absent }, apart, bytes);
         }
     }

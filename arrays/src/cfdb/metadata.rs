@@ -6,7 +6,7 @@
 
 use super::data_type::{DataType, data_type};
 use crate::alloc;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::limits::Limit;
 
@@ -82,15 +82,12 @@ impl Metadata {
 
     /// The names of all variables in their order, each once.
     pub(super) fn names(&self) -> Result<Vec<&str>> {
-        let mut names = Vec::new();
-        for (name, _) in self.variables().members() {
-            alloc::push(&mut names, &**name)?;
-        }
+        let names = alloc::collected(self.variables().members().iter().map(|(name, _)| &**name))?;
         // Of several variables of one name the last counts.
         let mut sorted = alloc::copied(&names)?;
         sorted.sort_unstable();
         if sorted.windows(2).any(|pair| matches!(pair, [one, other] if one == other)) {
-            return Err(Error::from(ErrorKind::Metadata("two variables have one name")).in_object("$.variables"));
+            return Err(ErrorKind::Metadata("two variables have one name").in_object("$.variables"));
         }
         Ok(names)
     }

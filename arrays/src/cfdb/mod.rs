@@ -22,30 +22,4 @@ mod testing;
 #[cfg(all(test, not(miri), feature = "codecs"))]
 mod tests;
 
-use crate::dataset::{FileFormat, Node, Opened};
-use crate::error::Result;
-use crate::object::Storage;
-
-/// The format.
-pub(crate) struct Cfdb;
-
-impl FileFormat for Cfdb {
-    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
-        open::open(storage, file, name)
-    }
-
-    fn list(
-        &self,
-        storage: &Storage,
-        file: &str,
-        name: &str,
-        _: bool,
-        one: &mut dyn FnMut(Node) -> Result<()>,
-    ) -> Result<()> {
-        open::list(storage, file, name, one)
-    }
-
-    fn is_locked(&self) -> bool {
-        true
-    }
-}
+pub(crate) use open::Cfdb;

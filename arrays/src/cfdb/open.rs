@@ -5,7 +5,7 @@ use super::booklet::Booklet;
 use super::chunks;
 use super::metadata::{Metadata, VariableMetadata};
 use crate::alloc;
-use crate::dataset::{Attributes, Dimensions, Node, NodeArray, Opened};
+use crate::dataset::{Attributes, Dimensions, FileFormat, Node, NodeArray, OneNode, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::limits::Limit;
@@ -71,56 +71,53 @@ impl File {
     }
 }
 
-/// Opens a variable of a cfdb file, which is an object of a storage.
-///
-/// # Errors
-/// `NotFound`, `Unsupported`, `Metadata`, `Codec`, `ElementType`, `Corrupt` for a file that breaks the rules, `Changed`
-/// for one that is written to meanwhile, `OutOfMemory`, and those of the storage.
-pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
-    let file = File::open(storage, file)?;
-    if file.metadata.is_remote && !storage.allows_partial() {
-        return Err(ErrorKind::Unsupported(
-            "a file that holds only a part of its arrays; allow partial files to read it",
-        )
-        .into());
-    }
-    let metadata = file.metadata.variable(name)?;
-    let element = metadata.data_type.stored;
-    let mut variable = Variable::new(&metadata.shape, &metadata.chunk_shape, element.size())?;
-    variable.set_endian(Endian::Little)?;
-    variable.set_fill_value(metadata.data_type.fill_value.as_deref())?;
-    for (d, origin) in metadata.origins.iter().enumerate() {
-        variable.set_origin(d, *origin)?;
-    }
-    let attributes = file.attributes(name, &metadata)?;
-    let dimensions = dimensions(&metadata)?;
-    let mut store = chunks::store(file.booklet, name, &metadata, file.metadata.compression)?;
-    store.set_limit(storage.memory_limits().chunk());
-    Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: false })
-}
+/// The format.
+pub(crate) struct Cfdb;
 
-/// Calls `one` for what is in a cfdb file: if `name` is empty for the file itself and then for its variables in their
-/// order, else for the variable of that name.
-///
-/// # Errors
-/// Those of `one`, and as for [`open`].
-pub(super) fn list(storage: &Storage, file: &str, name: &str, one: &mut dyn FnMut(Node) -> Result<()>) -> Result<()> {
-    let file = File::open(storage, file)?;
-    if !name.is_empty() {
-        return one(file.array(name)?);
+impl FileFormat for Cfdb {
+    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+        let file = File::open(storage, file)?;
+        if file.metadata.is_remote && !storage.allows_partial() {
+            return Err(ErrorKind::Unsupported(
+                "a file that holds only a part of its arrays; allow partial files to read it",
+            )
+            .into());
+        }
+        let metadata = file.metadata.variable(name)?;
+        let element = metadata.data_type.stored;
+        let mut variable = Variable::new(&metadata.shape, &metadata.chunk_shape, element.size())?;
+        variable.set_endian(Endian::Little)?;
+        variable.set_fill_value(metadata.data_type.fill_value.as_deref())?;
+        for (d, origin) in metadata.origins.iter().enumerate() {
+            variable.set_origin(d, *origin)?;
+        }
+        let attributes = file.attributes(name, &metadata)?;
+        let dimensions = dimensions(&metadata)?;
+        let mut store = chunks::store(file.booklet, name, &metadata, file.metadata.compression)?;
+        store.set_limit(storage.memory_limits().chunk());
+        Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: false })
     }
-    one(file.group()?)?;
-    for name in file.metadata.names()? {
-        one(file.array(name)?)?;
+
+    /// The variables come in their order.
+    fn list(&self, storage: &Storage, file: &str, name: &str, _: bool, one: OneNode<'_>) -> Result<()> {
+        let file = File::open(storage, file)?;
+        if !name.is_empty() {
+            return one(file.array(name)?);
+        }
+        one(file.group()?)?;
+        for name in file.metadata.names()? {
+            one(file.array(name)?)?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn is_locked(&self) -> bool {
+        true
+    }
 }
 
 /// Coordinates grow, but nothing says which do.
 fn dimensions(variable: &VariableMetadata) -> Result<Dimensions> {
-    let mut names = Vec::new();
-    for name in &variable.coordinates {
-        alloc::push(&mut names, Some(alloc::text(name)?))?;
-    }
+    let names = alloc::try_collected(variable.coordinates.iter().map(|name| Ok(Some(alloc::text(name)?))))?;
     Ok(Dimensions { names, unlimited: Vec::new() })
 }

@@ -232,10 +232,8 @@ fn truncated_files_are_errors() {
     // Without its last block, a chunk of v, the file is not whole, but all else can be read.
     let short = &bytes[..bytes.len() - 1];
     assert_eq!(open(short, "y").unwrap().read::<i16>(&Hyperslab::all()).unwrap().len(), 7);
-    assert!(matches!(
-        open(short, "v").unwrap().read::<u16>(&Hyperslab::all()).unwrap_err().kind(),
-        ErrorKind::Corrupt { .. }
-    ));
+    let error = open(short, "v").unwrap().read::<u16>(&Hyperslab::all()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }));
 }
 
 /// The bytes of values, in a file whose blocks begin behind an index of 5 buckets and have times.

@@ -2,7 +2,7 @@
 
 use crate::alloc;
 use crate::element::ElementType;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
 
 /// An attribute.
@@ -57,21 +57,17 @@ impl Attribute {
         let bytes = match &self.values {
             Values::Bytes(bytes) => bytes,
             Values::Texts(texts) if texts.len() == 1 => return Value::text(&texts[0]),
-            Values::Texts(texts) => return list(texts, |text| Value::text(text)),
+            Values::Texts(texts) => return Value::list(texts.iter().map(|text| Value::text(text))),
         };
-        match self.element {
-            ElementType::Char => Ok(Value::Text(lossy_text(bytes)?.into())),
-            ElementType::Byte => numbers(bytes, |bytes| Value::number(i8::from_ne_bytes(bytes))),
-            ElementType::Short => numbers(bytes, |bytes| Value::number(i16::from_ne_bytes(bytes))),
-            ElementType::Int => numbers(bytes, |bytes| Value::number(i32::from_ne_bytes(bytes))),
-            ElementType::Int64 => numbers(bytes, |bytes| Value::number(i64::from_ne_bytes(bytes))),
-            ElementType::UShort => numbers(bytes, |bytes| Value::number(u16::from_ne_bytes(bytes))),
-            ElementType::UInt => numbers(bytes, |bytes| Value::number(u32::from_ne_bytes(bytes))),
-            ElementType::UInt64 => numbers(bytes, |bytes| Value::number(u64::from_ne_bytes(bytes))),
-            ElementType::Float => numbers(bytes, |bytes| float_as_json(f32::from_ne_bytes(bytes).into())),
-            ElementType::Double => numbers(bytes, |bytes| float_as_json(f64::from_ne_bytes(bytes))),
-            _ => numbers(bytes, |bytes| Value::number(u8::from_ne_bytes(bytes))),
+        if self.element == ElementType::Char {
+            return Ok(Value::Text(lossy_text(bytes)?.into()));
         }
+        let number = |bytes: &[u8]| match (self.element.to_integer(bytes), self.element.to_f64(bytes)) {
+            (Some(integer), _) => Value::number(integer),
+            (None, number) => float_as_json(number.ok_or(ErrorKind::Internal)?),
+        };
+        let mut numbers = alloc::try_collected(bytes.chunks_exact(self.element.size().max(1)).map(number))?;
+        if numbers.len() == 1 { Ok(numbers.swap_remove(0)) } else { Ok(Value::List(numbers)) }
     }
 }
 
@@ -98,27 +94,6 @@ impl Attributes {
             all.push(&attribute.name, attribute.json()?)?;
         }
         Ok(Attributes { list, json: json::compact(&all)?, left_out: Vec::new(), error: None })
-    }
-}
-
-fn list<T>(values: &[T], one: impl Fn(&T) -> Result<Value>) -> Result<Value> {
-    let mut list = Vec::new();
-    for value in values {
-        alloc::push(&mut list, one(value)?)?;
-    }
-    Ok(Value::List(list))
-}
-
-fn numbers<const N: usize>(bytes: &[u8], one: impl Fn([u8; N]) -> Result<Value>) -> Result<Value> {
-    let mut list = Vec::new();
-    for bytes in bytes.chunks_exact(N) {
-        let mut number = [0; N];
-        number.copy_from_slice(bytes);
-        alloc::push(&mut list, one(number)?)?;
-    }
-    match list.len() {
-        1 => Ok(list.swap_remove(0)),
-        _ => Ok(Value::List(list)),
     }
 }
 

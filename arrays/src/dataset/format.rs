@@ -4,6 +4,9 @@ use super::{GroupDimension, Node, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ObjectStore, Storage};
 
+/// What is called for each group or array that is found.
+pub(crate) type OneNode<'o> = &'o mut dyn FnMut(Node) -> Result<()>;
+
 /// What reads the files of a format that hold arrays. `file` is the name of the file in the storage.
 pub(crate) trait FileFormat: Sync {
     /// Opens the array of this name, which is not empty.
@@ -17,14 +20,7 @@ pub(crate) trait FileFormat: Sync {
     ///
     /// # Errors
     /// Those of `one` and of `open`.
-    fn list(
-        &self,
-        storage: &Storage,
-        file: &str,
-        name: &str,
-        recursive: bool,
-        one: &mut dyn FnMut(Node) -> Result<()>,
-    ) -> Result<()>;
+    fn list(&self, storage: &Storage, file: &str, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()>;
 
     /// The dimensions that the group of this name defines. By default the file is the only group, and defines none.
     ///
@@ -36,9 +32,6 @@ pub(crate) trait FileFormat: Sync {
     }
 
     /// Whether a file of so many bytes is of the format although it does not begin so.
-    ///
-    /// # Errors
-    /// Those of the storage.
     fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
         let _ = (objects, file, len);
         Ok(false)

@@ -7,7 +7,7 @@ use super::coalesce;
 use super::flight::ChunkFlight;
 use super::indices::{Indices, Opened};
 use super::locate::{ATTEMPTS, Index, LONG_STEP, Learned, Locate, Location, NODES, Part, Step};
-use crate::alloc::{Failed, try_box};
+use crate::alloc::{self, try_box};
 use crate::buffer::Buffer;
 use crate::codec::Chain;
 use crate::dims::{self, Dims};
@@ -50,6 +50,29 @@ impl<L: Locate> ObjectChunks<L> {
             }
         }
         Err(self.locate.changed())
+    }
+
+    /// Reads `len` bytes of an object, or as many as there is room for, of a chunk of which so many are `stored`.
+    /// What follows in the object belongs to another chunk.
+    fn read_part(
+        &self,
+        object: &[isize],
+        at: u64,
+        len: usize,
+        buffer: &mut Buffer<'_>,
+        stored: usize,
+    ) -> Result<Filled> {
+        let mut part = buffer.rest_up_to(len);
+        if !self.storage.read_part(&self.locate.name(object)?, at, &mut part)? {
+            return self.locate.missing(object);
+        }
+        let (filled, due) = (part.filled().len(), part.capacity());
+        if filled != due {
+            return Err(self.locate.too_short(object));
+        }
+        // SAFETY: so many bytes of the buffer's beginning have been filled.
+        unsafe { buffer.set_filled(filled) };
+        Ok(Filled::Stored(stored))
     }
 
     /// Reads a chunk that an index has, or a part of it.
@@ -115,8 +138,8 @@ impl<L: Locate> ObjectChunks<L> {
         let forgotten = self.indices.forgotten();
         let (mut step, mut state) = (self.locate.first_step(index)?, None);
         loop {
-            let mut bytes = Vec::new();
-            let Some(now) = read_step(&step, &mut bytes, source)? else { return Ok(Found::Missing) };
+            let (bytes, found) = read_step(&step, source)?;
+            let Some(now) = found else { return Ok(Found::Missing) };
             if state.is_some_and(|before| before != now) {
                 return Ok(Found::Changed);
             }
@@ -188,9 +211,7 @@ impl<L: Locate> ObjectChunks<L> {
         let Some(flight) = self.storage.flight() else { return Ok(Vec::new()) };
         let mut projections = Dims::new();
         dims::fill(&mut projections, plan.rank(), Projection::default())?;
-        let mut lens = Vec::new();
-        lens.try_reserve_exact(chunks.len()).map_err(|_| Failed)?;
-        lens.resize_with(chunks.len(), || None);
+        let mut lens = alloc::filled(chunks.len(), None)?;
         let mut reads = RequestsInFlight::new(flight, self.storage.flight_prefix());
         for (i, chunk) in chunks.enumerate() {
             plan.chunk(chunk, &mut projections)?;
@@ -327,21 +348,15 @@ enum Found {
 }
 
 /// Reads what a step asks for, and tells the object's state; `None` if there is no object.
-fn read_step(step: &Step, bytes: &mut Vec<u8>, source: &Source<'_>) -> Result<Option<ObjectState>> {
+fn read_step(step: &Step, source: &Source<'_>) -> Result<(Vec<u8>, Option<ObjectState>)> {
     if step.len > LONG_STEP {
         // What is shorter than the index is said to be has none.
         match source.read(ByteRange::At(0), &mut Buffer::new(&mut []))? {
             Some((len, _)) if len >= step.len as u64 => {}
-            other => return Ok(other),
+            other => return Ok((Vec::new(), other)),
         }
     }
-    bytes.try_reserve_exact(step.len).map_err(|_| Failed)?;
-    let mut buffer = Buffer::new(&mut bytes.spare_capacity_mut()[..step.len]);
-    let state = source.read(step.begin, &mut buffer)?;
-    let filled = buffer.filled().len();
-    // SAFETY: so many bytes have been filled.
-    unsafe { bytes.set_len(filled) };
-    Ok(state)
+    object::filled(step.len, |buffer| source.read(step.begin, buffer))
 }
 
 /// What an object is read from.
@@ -375,18 +390,7 @@ impl<L: Locate + 'static> ChunkReader for ObjectChunks<L> {
             Part::Known(Some((begin, len))) => {
                 let skipped = len.min(offset as u64);
                 let stored = usize::try_from(len - skipped).unwrap_or(usize::MAX);
-                // What follows belongs to another chunk.
-                let mut part = buffer.rest_up_to(stored);
-                if !self.storage.read_part(&self.locate.name(&location.object)?, begin + skipped, &mut part)? {
-                    return self.locate.missing(&location.object);
-                }
-                let (filled, due) = (part.filled().len(), part.capacity());
-                if filled != due {
-                    return Err(self.locate.too_short(&location.object));
-                }
-                // SAFETY: so many bytes of the buffer's beginning have been filled.
-                unsafe { buffer.set_filled(filled) };
-                Ok(Filled::Stored(stored))
+                self.read_part(&location.object, begin + skipped, stored, buffer, stored)
             }
             Part::Unknown => Err(ErrorKind::Internal.into()),
             Part::Whole => {
@@ -395,19 +399,12 @@ impl<L: Locate + 'static> ChunkReader for ObjectChunks<L> {
             }
             Part::Span { begin, end } => {
                 let at = begin.checked_add(offset as u64).ok_or(ErrorKind::Internal)?;
-                let len = buffer.capacity();
-                let mut part = buffer.rest_up_to(usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX));
-                if !self.storage.read_part(&self.locate.name(&location.object)?, at, &mut part)? {
-                    return self.locate.missing(&location.object);
+                let (there, len) = (usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX), buffer.capacity());
+                let filled = self.read_part(&location.object, at, there, buffer, len)?;
+                if filled != Filled::Absent {
+                    buffer.skip(len - buffer.filled().len());
                 }
-                let (filled, due) = (part.filled().len(), part.capacity());
-                if filled != due {
-                    return Err(self.locate.too_short(&location.object));
-                }
-                // SAFETY: so many bytes of the buffer's beginning have been filled.
-                unsafe { buffer.set_filled(filled) };
-                buffer.skip(len - filled);
-                Ok(Filled::Stored(len))
+                Ok(filled)
             }
             Part::Indexed { .. } => self.read_indexed(&location, offset, buffer),
         }

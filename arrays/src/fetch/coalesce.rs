@@ -48,9 +48,6 @@ impl Policy {
     }
 
     /// Which of some ranges of an object, sorted by their beginnings, are read together with the one before.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
     pub(super) fn joined(&self, ranges: impl Iterator<Item = Range<u64>> + Clone) -> Result<Vec<bool>> {
         let (mut gaps, mut joined) = (Vec::new(), Vec::new());
         let (mut end, mut needed) = (None, 0u64);

@@ -10,15 +10,9 @@ use crate::store::Filled;
 /// by step, and given to [`learn`](Self::learn).
 pub(crate) trait Locate: Send + Sync {
     /// Where a chunk is.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and those of numbers that are too large.
     fn locate(&self, chunk: &[isize]) -> Result<Location>;
 
     /// The name of an object.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
     fn name(&self, object: &[isize]) -> Result<Name>;
 
     /// Whether all chunks are in one object, whatever the numbers.
@@ -27,9 +21,6 @@ pub(crate) trait Locate: Send + Sync {
     }
 
     /// What is read first of an index.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
     fn first_step(&self, index: &[isize]) -> Result<Step> {
         let _ = index;
         Err(ErrorKind::Internal.into())

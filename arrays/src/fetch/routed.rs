@@ -228,14 +228,14 @@ impl Asked<'_> {
     fn take(&mut self, target: &Asked<'_>, answer: Option<Answer>) -> Result<Option<Option<Answer>>> {
         let answer = match (answer, self.found) {
             (answer, Found::Same) => return Ok(Some(answer)),
-            (None, Found::Packed) => return Err(Error::from(ErrorKind::NotFound("archive")).in_object(&target.name)),
+            (None, Found::Packed) => return Err(ErrorKind::NotFound("archive").in_object(&target.name)),
             (None, _) => return Err(object::nowhere(&target.name)),
             (Some(answer), _) => answer,
         };
         Ok(match self.found {
             Found::Same | Found::Due => Some(Some(answer)),
             Found::Part { len } if answer.nbytes == target.room.1 => Some(Some(Answer { object_size: len, ..answer })),
-            Found::Part { .. } => return Err(Error::from(ErrorKind::Truncated).in_object(&target.name)),
+            Found::Part { .. } => return Err(ErrorKind::Truncated.in_object(&target.name)),
             Found::Packed => {
                 // SAFETY: so many bytes have been written to this memory, which `target` had.
                 let bytes = unsafe { self.memory.filled(answer.nbytes) };

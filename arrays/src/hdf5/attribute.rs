@@ -84,20 +84,14 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
     };
     let (name, datatype, space) = (part(lens[0])?, part(lens[1])?, part(lens[2])?);
     let name = lossy_text(name.split(|byte| *byte == 0).next().unwrap_or_default())?;
-    let mut datatype = Cursor::new(datatype, file.sizes);
-    let datatype = if flags & TYPE_IS_SHARED != 0 && version > 1 {
-        let shared = shared(file, kind::DATATYPE, &mut datatype)?;
-        Datatype::read(&mut Cursor::new(&shared.bytes, file.sizes))?
-    } else {
-        Datatype::read(&mut datatype)?
+    let whole = |bytes, flag, kind| match flags & flag != 0 && version > 1 {
+        true => Ok(shared(file, kind, &mut Cursor::new(bytes, file.sizes))?.bytes),
+        false => Ok::<_, Error>(alloc::copied(bytes)?),
     };
-    let mut space = Cursor::new(space, file.sizes);
-    let space = if flags & SPACE_IS_SHARED != 0 && version > 1 {
-        let shared = shared(file, kind::DATASPACE, &mut space)?;
-        Dataspace::read(&mut Cursor::new(&shared.bytes, file.sizes))?
-    } else {
-        Dataspace::read(&mut space)?
-    };
+    let datatype = whole(datatype, TYPE_IS_SHARED, kind::DATATYPE)?;
+    let datatype = Datatype::read(&mut Cursor::new(&datatype, file.sizes))?;
+    let space = whole(space, SPACE_IS_SHARED, kind::DATASPACE)?;
+    let space = Dataspace::read(&mut Cursor::new(&space, file.sizes))?;
     let len = space.count()?.checked_mul(datatype.size).ok_or(ErrorKind::Truncated)?;
     let bytes = alloc::copied(cursor.take(len)?)?;
     Ok(Stored { name, datatype, space, bytes, order })
@@ -105,9 +99,6 @@ fn attribute(file: &File, bytes: &[u8], order: u32) -> Result<Stored> {
 
 /// The attributes that are shown of an object, and what is left out: those whose values are structures, references or
 /// lists of any length, which netCDF's own types are not, and the names of an enumeration's values.
-///
-/// # Errors
-/// `OutOfMemory`, and those of the storage.
 pub(super) fn shown(file: &File, header: &Header) -> Result<Attributes> {
     match stored(file, header).and_then(|all| values_of(file, all)) {
         Ok((list, left_out)) => Ok(Attributes { left_out, ..Attributes::of(list)? }),
@@ -125,7 +116,7 @@ fn values_of(file: &File, all: Vec<Stored>) -> Result<(Vec<Attribute>, Vec<Error
             Ok(of) => {
                 let (element, values) = values(file, &stored, of)?;
                 if let Some(what) = stored.datatype.left_out {
-                    let error = Error::from(ErrorKind::Unsupported(what)).in_object(alloc::text(&stored.name)?);
+                    let error = ErrorKind::Unsupported(what).in_object(alloc::text(&stored.name)?);
                     alloc::push(&mut left_out, error)?;
                 }
                 alloc::push(&mut list, Attribute { name: stored.name, element, values })?;
@@ -167,11 +158,8 @@ fn values(file: &File, stored: &Stored, (element, endian): (ElementType, Endian)
                 let values = if is_whole { bytes } else { without_end(bytes, datatype.padding) };
                 return Ok((ElementType::Char, Values::Bytes(alloc::copied(values)?)));
             }
-            let mut list = Vec::new();
-            for bytes in bytes.chunks_exact(datatype.size) {
-                alloc::push(&mut list, text(bytes)?)?;
-            }
-            (ElementType::String, Values::Texts(list))
+            let texts = alloc::try_collected(bytes.chunks_exact(datatype.size).map(text))?;
+            (ElementType::String, Values::Texts(texts))
         }
         ElementType::Half | ElementType::BFloat16 => {
             let format = if element == ElementType::Half { FloatFormat::HALF } else { FloatFormat::BFLOAT16 };
@@ -219,10 +207,7 @@ fn without_end(bytes: &[u8], padding: Padding) -> &[u8] {
 }
 
 /// What the elements of a list of any length or the bytes of a text are: where they are in a global heap, and how many.
-pub(super) fn heap_ids<'b>(
-    file: &File,
-    bytes: &'b [u8],
-) -> impl Iterator<Item = Result<(u32, Option<HeapId>)>> + use<'b> {
+pub(super) fn ids<'b>(file: &File, bytes: &'b [u8]) -> impl Iterator<Item = Result<(u32, Option<HeapId>)>> + use<'b> {
     let sizes = file.sizes;
     bytes.chunks_exact(8 + sizes.address).map(move |bytes| heap_id(&mut Cursor::new(bytes, sizes)))
 }
@@ -236,7 +221,7 @@ pub(super) fn heap_id(cursor: &mut Cursor<'_>) -> Result<(u32, Option<HeapId>)> 
 /// The texts that are in a global heap.
 fn texts(file: &File, bytes: &[u8]) -> Result<Vec<String>> {
     let mut texts = Vec::new();
-    for id in heap_ids(file, bytes) {
+    for id in ids(file, bytes) {
         let (len, id) = id?;
         let Some(id) = id.filter(|_| len > 0) else {
             alloc::push(&mut texts, String::new())?;
@@ -257,7 +242,7 @@ pub(super) fn first_objects(file: &File, stored: &Stored) -> Result<Vec<Option<u
     if stored.datatype.what != What::ObjectLists {
         return Ok(objects);
     }
-    for id in heap_ids(file, &stored.bytes) {
+    for id in ids(file, &stored.bytes) {
         let object = match id? {
             (0, _) | (_, None) => None,
             (_, Some(id)) => Cursor::new(collection(file, id.address)?.get(id.number)?, file.sizes).address()?,

@@ -7,7 +7,7 @@ use super::header::{Header, kind};
 use crate::alloc;
 use crate::dataset::lossy_text;
 use crate::dims;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 
 /// The lengths of dimensions.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Dataspace {
         }
         for d in 0..rank {
             let len = usize::try_from(cursor.length()?).ok().filter(|len| isize::try_from(*len).is_ok());
-            let len = len.ok_or_else(|| Error::from(ErrorKind::DimensionLength(usize::MAX)).in_dimension(d))?;
+            let len = len.ok_or_else(|| ErrorKind::DimensionLength(usize::MAX).in_dimension(d))?;
             alloc::push(&mut space.shape, len)?;
         }
         for &len in &space.shape {
@@ -156,13 +156,8 @@ fn fill_value(file: &File, header: &Header) -> Result<Option<Vec<u8>>> {
                 let is_defined = cursor.u8()? != 0;
                 if is_defined || version == 1 && cursor.left() >= 4 { value(cursor) } else { Ok(None) }
             }
-            3 => {
-                if cursor.u8()? & IS_DEFINED != 0 {
-                    value(cursor)
-                } else {
-                    Ok(None)
-                }
-            }
+            3 if cursor.u8()? & IS_DEFINED != 0 => value(cursor),
+            3 => Ok(None),
             _ => Err(ErrorKind::Unsupported("an HDF5 file with a fill value of a version above 3").into()),
         };
     }
@@ -196,10 +191,7 @@ pub(super) fn filters(cursor: &mut Cursor<'_>) -> Result<Vec<Filter>> {
         let num_parameters = usize::from(cursor.u16()?);
         let name = cursor.take(if version == 1 { name_len.next_multiple_of(8) } else { name_len })?;
         let name = lossy_text(name.split(|byte| *byte == 0).next().unwrap_or_default())?;
-        let mut parameters = Vec::new();
-        for _ in 0..num_parameters {
-            alloc::push(&mut parameters, cursor.u32()?)?;
-        }
+        let parameters = alloc::try_collected((0..num_parameters).map(|_| cursor.u32()))?;
         if version == 1 && num_parameters % 2 == 1 && cursor.left() >= 4 {
             cursor.skip(4)?;
         }

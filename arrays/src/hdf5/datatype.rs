@@ -3,7 +3,7 @@
 use super::bytes::{Cursor, bytes_for, malformed};
 use crate::alloc;
 use crate::element::{ElementType, LARGEST};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::variable::Endian;
 
 /// What elements are, and how many bytes each has in the file.
@@ -57,7 +57,7 @@ impl Datatype {
     pub(super) fn element(&self) -> Result<(ElementType, Endian)> {
         match self.what {
             What::Element(element, _) if self.size > LARGEST => {
-                Err(Error::from(ErrorKind::Unsupported("elements of more than 16 MiB")).in_object(element))
+                Err(ErrorKind::Unsupported("elements of more than 16 MiB").in_object(element))
             }
             What::Element(element, endian) | What::Bits(element, endian, _) => Ok((element, endian)),
             What::Texts => Ok((ElementType::String, Endian::Native)),

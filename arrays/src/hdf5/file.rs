@@ -10,7 +10,7 @@ use crate::alloc;
 use crate::dataset::HDF5_MAGIC;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limit;
-use crate::object::{ByteRange, ObjectStore, Storage, read_more};
+use crate::object::{ByteRange, ObjectStore, Storage, filled};
 
 /// The file is read in blocks of so many bytes, of which so many are kept.
 const BLOCK: u64 = 16 << 10;
@@ -61,13 +61,9 @@ pub(crate) fn superblocks(len: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Whether a file of so many bytes is one of HDF5's behind a user's block.
-///
-/// # Errors
-/// Those of the storage.
-pub(crate) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) -> Result<bool> {
+pub(super) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) -> Result<bool> {
     for at in superblocks(len).skip(1) {
-        let mut bytes = Vec::new();
-        read_more(objects, name, ByteRange::At(at), HDF5_MAGIC.len(), &mut bytes)?;
+        let (bytes, _) = filled(HDF5_MAGIC.len(), |buffer| objects.read(name, ByteRange::At(at), buffer))?;
         if bytes == HDF5_MAGIC {
             return Ok(true);
         }
@@ -78,10 +74,8 @@ pub(crate) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) ->
 impl File {
     /// Reads the superblock of a file of a storage.
     pub(super) fn open(storage: &Storage, name: &str, number: usize) -> Result<File> {
-        let mut first = Vec::new();
-        let Some(len) = read_more(&**storage, name, ByteRange::At(0), BLOCK as usize, &mut first)? else {
-            return Err(ErrorKind::NotFound("file").into());
-        };
+        let (first, len) = filled(BLOCK as usize, |buffer| storage.read(name, ByteRange::At(0), buffer))?;
+        let len = len.ok_or(ErrorKind::NotFound("file"))?;
         let sizes = Sizes { address: 8, length: 8 };
         let budget = Cell::new(len.saturating_mul(TIMES).saturating_add(MORE));
         let limit = storage.memory_limits().metadata();
@@ -162,9 +156,6 @@ impl File {
     }
 
     /// Where an address is in the file, if so many bytes are there.
-    ///
-    /// # Errors
-    /// `Truncated`.
     pub(super) fn position(&self, address: u64, len: u64) -> Result<u64> {
         let begin = address.checked_add(self.base).ok_or(ErrorKind::Truncated)?;
         match begin.checked_add(len) {
@@ -179,18 +170,15 @@ impl File {
         let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
         self.limit.check(len.saturating_mul(2))?;
         self.charge(len as u64)?;
-        let mut bytes = Vec::new();
         let end = begin + len as u64;
         if len as u64 > BLOCK {
-            self.read_from(begin, len, &mut bytes)?;
+            let bytes = self.read_from(begin, len)?;
             return if bytes.len() == len { Ok(bytes) } else { Err(ErrorKind::Changed.into()) };
         }
-        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut bytes = alloc::room(len)?;
         for number in begin / BLOCK..end.div_ceil(BLOCK) {
             if !self.blocks.borrow().contains_key(&number) {
-                let mut block = Vec::new();
-                self.read_from(number * BLOCK, BLOCK as usize, &mut block)?;
-                self.keep(number, block)?;
+                self.keep(number, self.read_from(number * BLOCK, BLOCK as usize)?)?;
             }
             let blocks = self.blocks.borrow();
             let block = blocks.get(&number).ok_or(ErrorKind::Internal)?;
@@ -214,11 +202,9 @@ impl File {
         self.read(address, len.min(self.len.saturating_sub(begin)))
     }
 
-    fn read_from(&self, begin: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        match read_more(&*self.storage, &self.name, ByteRange::At(begin), len, bytes)? {
-            Some(len) if len == self.len => Ok(()),
-            _ => Err(ErrorKind::Changed.into()),
-        }
+    fn read_from(&self, begin: u64, len: usize) -> Result<Vec<u8>> {
+        let (bytes, now) = filled(len, |buffer| self.storage.read(&self.name, ByteRange::At(begin), buffer))?;
+        if now == Some(self.len) { Ok(bytes) } else { Err(ErrorKind::Changed.into()) }
     }
 
     /// Forgets what has been read of it.

@@ -1,6 +1,6 @@
 //! Object headers: the messages that say what a group, an array or a type is.
 
-use super::bytes::{Cursor, malformed};
+use super::bytes::{Cursor, malformed, verify};
 use super::file::File;
 use super::heap::FractalHeap;
 use crate::alloc;
@@ -90,20 +90,12 @@ impl Header {
         Ok(header)
     }
 
-    fn add(
-        &mut self,
-        file: &File,
-        part: &Part,
-        (is_old, has_order): (bool, bool),
-        parts: &mut Vec<Part>,
-    ) -> Result<()> {
+    fn add(&mut self, file: &File, part: &Part, (is_old, has_order): (bool, bool), more: &mut Vec<Part>) -> Result<()> {
         let bytes = file.read(part.address, part.len)?;
         let position = file.position(part.address, part.len)?;
         let end = bytes.len().checked_sub(part.behind).ok_or(ErrorKind::Truncated)?;
-        let mut cursor = Cursor::new(&bytes, file.sizes);
         if !is_old {
-            cursor.skip(end)?;
-            cursor.checksum()?;
+            verify(&bytes, file.sizes)?;
         }
         let mut cursor = Cursor::new(bytes.get(..end).unwrap_or_default(), file.sizes);
         if part.before == 4 {
@@ -127,7 +119,7 @@ impl Header {
                         .address()?
                         .ok_or_else(|| malformed("the continuation of an object header has no address"))?;
                     let (before, behind) = if is_old { (0, 0) } else { (4, 4) };
-                    alloc::push(parts, Part { address, len: to.length()?, before, behind })?;
+                    alloc::push(more, Part { address, len: to.length()?, before, behind })?;
                 }
                 0x19.. if flags & MUST_BE_KNOWN != 0 => {
                     return Err(ErrorKind::Unsupported(
@@ -222,9 +214,7 @@ fn shared_messages(file: &File) -> Result<Vec<SharedMessages>> {
     let (table, count) = (cursor.address()?.ok_or_else(no_table)?, usize::from(cursor.u8()?));
     let len = 4 + count * (14 + 2 * file.sizes.address);
     let bytes = file.read(table, len as u64 + 4)?;
-    let mut all = Cursor::new(&bytes, file.sizes);
-    all.skip(len)?;
-    all.checksum()?;
+    verify(&bytes, file.sizes)?;
     let mut cursor = Cursor::new(&bytes, file.sizes);
     cursor.mark(b"SMTB")?;
     let mut all = Vec::new();

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::btree::Tree;
-use super::bytes::{Cursor, Sizes, bytes_for, little_endian, malformed};
+use super::bytes::{Cursor, Sizes, bytes_for, checksum, little_endian, malformed, verify};
 use super::dataset::{self, Filter};
 use super::file::{File, STEP};
 use super::open::codec_of;
@@ -80,9 +80,7 @@ impl FractalHeap {
             root_is_stored = Some(Filtered { len: cursor.length()?, skipped: cursor.u32()? });
             filters = dataset::filters(&mut cursor)?;
         }
-        let mut all = Cursor::new(&bytes, sizes);
-        all.skip(len)?;
-        all.checksum()?;
+        verify(&bytes, sizes)?;
         let are_powers = [width, first_block, largest_block].iter().all(|number| number.is_power_of_two());
         let fits = first_block <= largest_block && largest_block <= 1 << 32 && first_block.checked_mul(width).is_some();
         if !are_powers || !fits || bits > 64 || rows > MOST_ROWS {
@@ -210,8 +208,7 @@ impl FractalHeap {
                 }
                 self.kept = self.kept.saturating_add(block.1.len());
                 let number = self.blocks.partition_point(|(begin, _)| *begin < block.0);
-                self.blocks.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-                self.blocks.insert(number, block);
+                alloc::insert(&mut self.blocks, number, block)?;
                 number
             }
         };
@@ -270,6 +267,18 @@ impl FractalHeap {
         }
     }
 
+    /// What a block has behind its beginning, which tells where it begins in the heap.
+    fn block<'b>(&self, mark: &[u8; 4], bytes: &'b [u8], begin: u64, sizes: Sizes) -> Result<Cursor<'b>> {
+        let mut cursor = Cursor::new(bytes, sizes);
+        cursor.mark(mark)?;
+        cursor.version(0)?;
+        cursor.skip(sizes.address)?;
+        match cursor.number(self.offset_size)? == begin {
+            true => Ok(cursor),
+            false => Err(malformed("the offset of a heap block does not match")),
+        }
+    }
+
     /// The address of a child of a block of blocks, and how it is stored if it has been through filters. Of the rows
     /// the first ones have direct blocks.
     fn child(
@@ -287,16 +296,8 @@ impl FractalHeap {
         let position = |number: u64| number * sizes.address as u64 + number.min(num_direct) * of_filters as u64;
         let len = before as u64 + position(rows * self.width);
         let bytes = file.read(address, len + 4)?;
-        let mut cursor = Cursor::new(&bytes, sizes);
-        cursor.mark(b"FHIB")?;
-        cursor.version(0)?;
-        cursor.skip(sizes.address)?;
-        if cursor.number(self.offset_size)? != begin {
-            return Err(malformed("the offset of a heap block does not match"));
-        }
-        let mut all = Cursor::new(&bytes, sizes);
-        all.skip(bytes.len().saturating_sub(4))?;
-        all.checksum()?;
+        let mut cursor = self.block(b"FHIB", &bytes, begin, sizes)?;
+        verify(&bytes, sizes)?;
         cursor.skip(usize::try_from(position(number)).unwrap_or(usize::MAX))?;
         let child = cursor.address()?;
         let is_filtered = number < num_direct && of_filters > 0;
@@ -315,20 +316,13 @@ impl FractalHeap {
         (address, size, stored): (u64, u64, Option<Filtered>),
     ) -> Result<(u64, Vec<u8>)> {
         let mut bytes = self.read_stored(file, address, size, stored)?;
-        let sizes = file.sizes;
-        let mut cursor = Cursor::new(&bytes, sizes);
-        cursor.mark(b"FHDB")?;
-        cursor.version(0)?;
-        cursor.skip(sizes.address)?;
-        if cursor.number(self.offset_size)? != begin {
-            return Err(malformed("the offset of a heap block does not match"));
-        }
+        let mut cursor = self.block(b"FHDB", &bytes, begin, file.sizes)?;
         if self.has_checksums {
             let at = cursor.position();
             let due = cursor.u32()?;
             // It is computed with zeros in its place.
             bytes.get_mut(at..at + 4).ok_or(ErrorKind::Internal)?.fill(0);
-            if super::bytes::checksum(&bytes) != due {
+            if checksum(&bytes) != due {
                 return Err(malformed("the checksum of a heap block does not match"));
             }
         }

@@ -113,10 +113,8 @@ const MOST_BITS: u8 = 32;
 
 impl Index {
     pub(super) fn read(file: &File, layout: &ChunkedLayout, space: &Dataspace, element_size: usize) -> Result<Index> {
-        let mut counts = Vec::new();
-        for (&len, most) in layout.shape.iter().zip(&space.most) {
-            alloc::push(&mut counts, most.unwrap_or(0).div_ceil(len as u64))?;
-        }
+        let lens = layout.shape.iter().zip(&space.most);
+        let counts = alloc::collected(lens.map(|(&len, most)| most.unwrap_or(0).div_ceil(len as u64)))?;
         let bytes = layout.shape.iter().try_fold(element_size as u64, |bytes, len| bytes.checked_mul(*len as u64));
         let mut index = Index {
             sizes: file.sizes,
@@ -173,14 +171,11 @@ impl Index {
                 if number >= array.count {
                     return Ok(Found::Chunk(None));
                 }
-                match array.pages() {
-                    0 => self.node(
-                        array.data,
-                        self.data_prefix() + array.count * array.entries.size as u64 + 4,
-                        stage::DATA,
-                    ),
-                    pages => self.node(array.data, self.data_prefix() + pages.div_ceil(8) + 4, stage::PAGES),
-                }
+                let (len, stage) = match array.pages() {
+                    0 => (array.count * array.entries.size as u64, stage::DATA),
+                    pages => (pages.div_ceil(8), stage::PAGES),
+                };
+                self.node(array.data, self.data_prefix() + len + 4, stage)
             }
             Kind::ExtensibleArray(array) => {
                 let (blocks, supers) = array.in_index_block();
@@ -594,16 +589,8 @@ mod tests {
     #[test]
     fn entries_of_an_extensible_array_follow_each_other() {
         let entries = Entries { is_filtered: false, size: 8 };
-        let array = ExtensibleArray {
-            entries,
-            bits: 32,
-            in_index: 4,
-            first: 16,
-            pointers: 4,
-            page: 1024,
-            unlimited: 0,
-            index: None,
-        };
+        let (bits, in_index, first, pointers, page, unlimited) = (32, 4, 16, 4, 1024, 0);
+        let array = ExtensibleArray { entries, bits, in_index, first, pointers, page, unlimited, index: None };
         assert_eq!((array.in_index_block(), array.super_blocks()), ((6, 25), (4, 29)));
         let mut due = (None, 0, 0);
         for number in 4..100_000 {

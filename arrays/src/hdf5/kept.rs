@@ -35,9 +35,6 @@ impl Kept {
     }
 
     /// What this process keeps.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
     pub(super) fn lock(&self) -> Result<MutexGuard<'_, Known>> {
         let mut kept = self;
         loop {

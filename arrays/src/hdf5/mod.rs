@@ -43,34 +43,4 @@ mod open;
 mod tests;
 mod text;
 
-use crate::dataset::{FileFormat, GroupDimension, Node, Opened};
-use crate::error::Result;
-use crate::object::{ObjectStore, Storage};
-
-/// The format.
-pub(crate) struct Hdf5;
-
-impl FileFormat for Hdf5 {
-    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
-        open::open(storage, file, name)
-    }
-
-    fn list(
-        &self,
-        storage: &Storage,
-        file: &str,
-        name: &str,
-        recursive: bool,
-        one: &mut dyn FnMut(Node) -> Result<()>,
-    ) -> Result<()> {
-        open::list(storage, file, name, recursive, one)
-    }
-
-    fn dimensions(&self, storage: &Storage, file: &str, group: &str) -> Result<Vec<GroupDimension>> {
-        open::dimensions(storage, file, group)
-    }
-
-    fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
-        file::has_user_block(objects, file, len)
-    }
-}
+pub(crate) use open::Hdf5;

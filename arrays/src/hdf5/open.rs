@@ -8,21 +8,23 @@ use super::bytes::{is_of_the_file, malformed};
 use super::chunks::{Edges, InChunks};
 use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_dataset, space_and_type};
 use super::datatype::What;
-use super::file::{File, USED_UP};
+use super::file::{File, USED_UP, has_user_block};
 use super::files::Files;
 use super::group::{Group, Link, NO_COORDINATE, Target, is_group};
 use super::header::Header;
 use super::index::Index;
-use super::text::{self, HeapFile, HeapTexts};
+use super::text::{self, HeapTexts};
 use crate::alloc;
 use crate::codec::{self, Codec, CodecUse};
 use crate::copier::TextElement;
-use crate::dataset::{Attributes, Dimensions, GroupDimension, Node, NodeArray, Opened, lossy_text};
+use crate::dataset::{
+    Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, OneNode, Opened, lossy_text,
+};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::netcdf;
-use crate::object::{Name, Storage};
+use crate::object::{Name, ObjectStore, Storage};
 use crate::shared::Shared;
 use crate::store::ChunkStore;
 use crate::strings::{self, TextChunks};
@@ -123,138 +125,128 @@ fn find_by(files: &Files, file: &Shared<File>, path: &str, link: &mut Option<(St
     Ok(Found { header: Header::read(&file, address)?, file, groups, name: String::new() })
 }
 
-/// Opens an array of a file of a storage.
-///
-/// # Errors
-/// `NotFound`, `NotAnArray`, `Metadata`, `Unsupported`, `Codec`, `ElementType`, `Truncated`, `Rank`,
-/// `DimensionLength`, `VariableSize`, `Limit`, `Changed`, `OutOfMemory`, and those of the storage.
-pub(crate) fn open(storage: &Storage, file: &str, name: &str) -> Result<Opened> {
-    let (files, first) = Files::open(storage, file)?;
-    let Found { file, header, groups, name } = find(&files, &first, name)?;
-    if !is_dataset(&header) {
-        return Err(ErrorKind::NotAnArray.into());
-    }
-    let dataset = Dataset::read(&file, &header)?;
-    let groups = &mut groups.iter().rev().map(|group| &**group);
-    let (dimensions, attributes) = told(&file, &header, &dataset, (groups, &name))?;
-    let (variable, store, element) = build(&file, &name, &dataset)?;
-    Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: file.number != first.number })
-}
+/// The format.
+pub(crate) struct Hdf5;
 
-/// Calls `one` for a group or an array of a file of a storage; for a group then for what is in it and, if `recursive`,
-/// in the groups in it. An empty name is the root group's.
-///
-/// # Errors
-/// Those of `one`, of what the file says of itself and of the group, and as for [`open`].
-pub(crate) fn list(
-    storage: &Storage,
-    file: &str,
-    name: &str,
-    recursive: bool,
-    one: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<()> {
-    let (files, first) = Files::open(storage, file)?;
-    let name = name.trim_matches('/');
-    let found = find(&files, &first, name)?;
-    if is_dataset(&found.header) {
-        let Found { file, header, groups, name: own } = found;
+impl FileFormat for Hdf5 {
+    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+        let (files, first) = Files::open(storage, file)?;
+        let Found { file, header, groups, name } = find(&files, &first, name)?;
+        if !is_dataset(&header) {
+            return Err(ErrorKind::NotAnArray.into());
+        }
+        let dataset = Dataset::read(&file, &header)?;
         let groups = &mut groups.iter().rev().map(|group| &**group);
-        return one(array(&file, &header, (groups, &own), name)?);
+        let (dimensions, attributes) = told(&file, &header, &dataset, (groups, &name))?;
+        let (variable, store, element) = build(&file, &name, &dataset)?;
+        Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: file.number != first.number })
     }
-    if !is_group(&found.header) {
-        return Err(ErrorKind::NotFound("group").into());
-    }
-    one(Node::of_group(name, attribute::shown(&found.file, &found.header)?)?)?;
-    let (mut levels, mut listed) = (Vec::new(), HashSet::new());
-    enter(&files, &mut levels, found, name)?;
-    for level in &levels {
-        is_first(&mut listed, &level.file, level.group.address)?;
-    }
-    while let Some(level) = levels.last_mut() {
-        let Some(link) = level.group.links.get(level.next) else {
-            levels.pop();
-            continue;
-        };
-        level.next += 1;
-        let file = level.file.clone();
-        let last = alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?;
-        let name = below(&level.name, &last)?;
-        let is_object = matches!(link.to, Target::Object(_));
-        let found = match &link.to {
-            Target::Object(address) => {
-                Header::read(&file, *address).map(|header| Found { file, header, groups: Vec::new(), name: last })
+
+    fn list(&self, storage: &Storage, file: &str, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()> {
+        let (files, first) = Files::open(storage, file)?;
+        let name = name.trim_matches('/');
+        let found = find(&files, &first, name)?;
+        if is_dataset(&found.header) {
+            let Found { file, header, groups, name: own } = found;
+            let groups = &mut groups.iter().rev().map(|group| &**group);
+            return one(array(&file, &header, (groups, &own), name)?);
+        }
+        if !is_group(&found.header) {
+            return Err(ErrorKind::NotFound("group").into());
+        }
+        one(Node::of_group(name, attribute::shown(&found.file, &found.header)?)?)?;
+        let (mut levels, mut listed) = (Vec::new(), HashSet::new());
+        enter(&files, &mut levels, found, name)?;
+        for level in &levels {
+            is_first(&mut listed, &level.file, level.group.address)?;
+        }
+        while let Some(level) = levels.last_mut() {
+            let Some(link) = level.group.links.get(level.next) else {
+                levels.pop();
+                continue;
+            };
+            level.next += 1;
+            let file = level.file.clone();
+            let last = alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?;
+            let name = below(&level.name, &last)?;
+            let is_object = matches!(link.to, Target::Object(_));
+            let found = match &link.to {
+                Target::Object(address) => {
+                    Header::read(&file, *address).map(|header| Found { file, header, groups: Vec::new(), name: last })
+                }
+                Target::Path(path) if path.starts_with('/') => find(&files, &file, path),
+                Target::Path(path) => find(&files, &first, &below(&level.name, path)?),
+                Target::InFile { file: other, path } => find_in(&files, &file, other, path),
+                Target::Elsewhere => Err(defined_by_a_program()),
+            };
+            let found = match found {
+                Ok(found) => found,
+                // Of what links lead to, errors of the system are told as those of the file are.
+                Err(error) if is_of_the_file(&error) || !is_object && is_of_the_system(&error) => {
+                    one(Node::unreadable(&name, error)?)?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if is_dataset(&found.header) {
+                let Found { file, header, .. } = &found;
+                // Where the object has groups of its own, a link has led to it.
+                let within = levels.iter().rev().take_while(|level| level.file.number == file.number);
+                let groups: &mut dyn Iterator<Item = &Group> = match found.groups.is_empty() {
+                    true => &mut within.map(|level| &*level.group),
+                    false => &mut found.groups.iter().rev().map(|group| &**group),
+                };
+                if !is_dimension_alone(file, header)? {
+                    one(array(file, header, (groups, &found.name), &name)?)?;
+                }
+            } else if is_group(&found.header) {
+                one(Node::of_group(&name, attribute::shown(&found.file, &found.header)?)?)?;
+                // What several links lead to is listed with the first of them.
+                if recursive && is_first(&mut listed, &found.file, found.header.address)? {
+                    if levels.len() >= MOST_GROUPS {
+                        return Err(malformed("groups are nested too deeply"));
+                    }
+                    match enter(&files, &mut levels, found, &name) {
+                        Err(error) if is_of_the_file(&error) => one(Node::unreadable(&name, error)?)?,
+                        entered => entered?,
+                    }
+                }
             }
-            Target::Path(path) if path.starts_with('/') => find(&files, &file, path),
-            Target::Path(path) => find(&files, &first, &below(&level.name, path)?),
-            Target::InFile { file: other, path } => find_in(&files, &file, other, path),
-            Target::Elsewhere => Err(defined_by_a_program()),
-        };
-        let found = match found {
-            Ok(found) => found,
-            // Of what links lead to, errors of the system are told as those of the file are.
-            Err(error) if is_of_the_file(&error) || !is_object && is_of_the_system(&error) => {
-                one(Node::unreadable(&name, error)?)?;
+        }
+        Ok(())
+    }
+
+    /// The dimensions that a group of a file defines: those of its members that are dimension scales. What several links
+    /// lead to counts once, and what cannot be read defines none. As netCDF has it, an unlimited one is as long as the
+    /// longest array that has it, in the group or in one below.
+    fn dimensions(&self, storage: &Storage, file: &str, name: &str) -> Result<Vec<GroupDimension>> {
+        let (files, first) = Files::open(storage, file)?;
+        let Found { file, header, .. } = find(&files, &first, name)?;
+        if !is_group(&header) {
+            return Err(ErrorKind::NotFound("group").into());
+        }
+        let (mut scales, mut seen) = (Vec::new(), HashSet::new());
+        for link in &files.group(&file, header.address)?.links {
+            let Target::Object(address) = link.to else { continue };
+            if !is_first(&mut seen, &file, address)? {
                 continue;
             }
-            Err(error) => return Err(error),
-        };
-        if is_dataset(&found.header) {
-            let Found { file, header, .. } = &found;
-            // Where the object has groups of its own, a link has led to it.
-            let within = levels.iter().rev().take_while(|level| level.file.number == file.number);
-            let groups: &mut dyn Iterator<Item = &Group> = match found.groups.is_empty() {
-                true => &mut within.map(|level| &*level.group),
-                false => &mut found.groups.iter().rev().map(|group| &**group),
-            };
-            if !is_dimension_alone(file, header)? {
-                one(array(file, header, (groups, &found.name), &name)?)?;
-            }
-        } else if is_group(&found.header) {
-            one(Node::of_group(&name, attribute::shown(&found.file, &found.header)?)?)?;
-            // What several links lead to is listed with the first of them.
-            if recursive && is_first(&mut listed, &found.file, found.header.address)? {
-                if levels.len() >= MOST_GROUPS {
-                    return Err(malformed("groups are nested too deeply"));
-                }
-                match enter(&files, &mut levels, found, &name) {
-                    Err(error) if is_of_the_file(&error) => one(Node::unreadable(&name, error)?)?,
-                    entered => entered?,
-                }
+            // A listing has the member with its error.
+            if let Some(Some(scale)) = of_the_file(defined_by(&file, address, &link.name))? {
+                alloc::push(&mut scales, scale)?;
             }
         }
+        if scales.iter().any(|scale| scale.dimension.is_unlimited) {
+            lengthen(&files, &file, header.address, &mut scales)?;
+        }
+        // In netCDF's order, if the file has it.
+        scales.sort_by_key(|scale| scale.number);
+        alloc::collected(scales.into_iter().map(|scale| scale.dimension)).map_err(Error::from)
     }
-    Ok(())
-}
 
-/// The dimensions that a group of a file defines: those of its members that are dimension scales. What several links
-/// lead to counts once, and what cannot be read defines none. As netCDF has it, an unlimited one is as long as the
-/// longest array that has it, in the group or in one below.
-///
-/// # Errors
-/// `NotFound`, and those of what the file says of the group and its members.
-pub(crate) fn dimensions(storage: &Storage, file: &str, name: &str) -> Result<Vec<GroupDimension>> {
-    let (files, first) = Files::open(storage, file)?;
-    let Found { file, header, .. } = find(&files, &first, name)?;
-    if !is_group(&header) {
-        return Err(ErrorKind::NotFound("group").into());
+    fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
+        has_user_block(objects, file, len)
     }
-    let (mut scales, mut seen) = (Vec::new(), HashSet::new());
-    for link in &files.group(&file, header.address)?.links {
-        let Target::Object(address) = link.to else { continue };
-        if !is_first(&mut seen, &file, address)? {
-            continue;
-        }
-        // A listing has the member with its error.
-        if let Some(Some(scale)) = of_the_file(defined_by(&file, address, &link.name))? {
-            alloc::push(&mut scales, scale)?;
-        }
-    }
-    if scales.iter().any(|scale| scale.dimension.is_unlimited) {
-        lengthen(&files, &file, header.address, &mut scales)?;
-    }
-    // In netCDF's order, if the file has it.
-    scales.sort_by_key(|scale| scale.number);
-    alloc::collected(scales.into_iter().map(|scale| scale.dimension)).map_err(Error::from)
 }
 
 /// A dimension, and the address and number of its scale.
@@ -419,10 +411,7 @@ fn is_dimension_alone(file: &File, header: &Header) -> Result<bool> {
 
 /// The dimensions and the attributes of an array.
 fn told(file: &File, header: &Header, dataset: &Dataset, within: Within<'_>) -> Result<(Dimensions, Attributes)> {
-    let mut unlimited = Vec::new();
-    for most in &dataset.space.most {
-        alloc::push(&mut unlimited, most.is_none())?;
-    }
+    let unlimited = alloc::collected(dataset.space.most.iter().map(Option::is_none))?;
     let names = attribute::stored(file, header).and_then(|all| names(file, &all, dataset, within));
     let names = of_the_file(names)?.unwrap_or_default();
     let mut attributes = attribute::shown(file, header)?;
@@ -457,23 +446,15 @@ fn scales_of(file: &File, all: &[Stored], rank: usize) -> Result<Vec<Option<Scal
 /// The names of an array's dimensions: those of the arrays that are their scales, or the array's own if it is one.
 fn names<'w>(file: &File, all: &[Stored], dataset: &Dataset, (groups, own): Within<'w>) -> Result<Vec<Option<String>>> {
     let rank = dataset.space.shape.len();
-    let (mut names, mut above) = (Vec::new(), Vec::new());
     if rank == 1 && is_scale(all) {
-        alloc::push(&mut names, Some(alloc::text(own)?))?;
-        return Ok(names);
+        return Ok(alloc::collected([Some(alloc::text(own)?)].into_iter())?);
     }
-    for group in groups {
-        alloc::push(&mut above, group)?;
-    }
-    for scale in scales_of(file, all, rank)? {
-        let name = match scale {
-            Some(ScaleId::Address(address)) => scale_name(file, address, &above)?,
-            Some(ScaleId::Number(number)) => numbered_name(file, number, &above)?,
-            None => None,
-        };
-        alloc::push(&mut names, name)?;
-    }
-    Ok(names)
+    let above = alloc::collected(groups)?;
+    alloc::try_collected(scales_of(file, all, rank)?.into_iter().map(|scale| match scale {
+        Some(ScaleId::Address(address)) => scale_name(file, address, &above),
+        Some(ScaleId::Number(number)) => numbered_name(file, number, &above),
+        None => Ok(None),
+    }))
 }
 
 /// The number that netCDF-C gave to the dimension of a scale.
@@ -571,9 +552,7 @@ fn build(file: &File, name: &str, dataset: &Dataset) -> Result<(Variable, ChunkS
         let count = variable.chunk_bytes() / strings::ELEMENT;
         let chunk_bytes = count.checked_mul(size).ok_or(ErrorKind::OutOfMemory)?;
         store.set_limit(limits.string_chunk());
-        let of =
-            HeapFile { storage: &file.storage, name: &file.name, len: file.len, base: file.base, sizes: file.sizes };
-        let mut texts = ChunkStore::new(HeapTexts::new(store, chunk_bytes, &of)?)?;
+        let mut texts = ChunkStore::new(HeapTexts::new(store, chunk_bytes, file)?)?;
         texts.set_limit(limits.string_chunk());
         let chunks = TextChunks::new(texts, Some("writing to HDF5 files"));
         return Ok((variable, ChunkStore::lending_texts(chunks)?, element));

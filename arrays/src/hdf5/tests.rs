@@ -430,13 +430,8 @@ fn dense(has_links: bool) -> Vec<u8> {
     let (before, behind, kind) = if has_links { (&[0; 4][..], &[][..], 5) } else { (&[][..], &[0; 10][..], 8) };
     let records: Vec<_> = ids.iter().map(|id| [before, id, behind].concat()).collect();
     let (count, size) = (records.len() as u8, records[0].len() as u8);
-    let tree = summed(&[
-        b"BTHD\0",
-        &[kind, 0, 4, 0, 0, size, 0, 0, 0, 100, 40],
-        &number(768),
-        &[count, 0],
-        &number(records.len()),
-    ]);
+    let sizes = [kind, 0, 4, 0, 0, size, 0, 0, 0, 100, 40];
+    let tree = summed(&[b"BTHD\0", &sizes, &number(768), &[count, 0], &number(records.len())]);
     let leaf = summed(&[b"BTLF\0", &[kind], &records.concat()]);
     let none = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
     let info = |kind| message(kind, 0, &[&[0, 0], &number(HEAP), &number(512)]);

@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::attribute::heap_id;
 use super::bytes::{Cursor, Sizes, malformed};
+use super::file::File;
 use super::heap::{self, Collection, Collections, HeapId};
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -11,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::limits::Limit;
 use crate::lock::Lock;
-use crate::object::{ByteRange, Storage, read_more};
+use crate::object::{ByteRange, Storage, filled};
 use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::store::{ChunkLocation, ChunkReader, ChunkStore, Fetched, Filled, Request};
@@ -30,22 +31,13 @@ pub(super) struct HeapTexts {
     kept: Lock<Collections>,
 }
 
-/// The file that a heap is in: its storage, its name, its length, and where its addresses begin.
-pub(super) struct HeapFile<'f> {
-    pub storage: &'f Storage,
-    pub name: &'f str,
-    pub len: u64,
-    pub base: u64,
-    pub sizes: Sizes,
-}
-
 impl HeapTexts {
-    pub(super) fn new(chunks: ChunkStore<'static>, chunk_bytes: usize, file: &HeapFile<'_>) -> Result<Self> {
+    pub(super) fn new(chunks: ChunkStore<'static>, chunk_bytes: usize, file: &File) -> Result<Self> {
         Ok(HeapTexts {
             chunks,
             chunk_bytes,
             storage: file.storage.clone(),
-            file: alloc::text(file.name)?,
+            file: alloc::text(&file.name)?,
             file_len: file.len,
             base: file.base,
             sizes: file.sizes,
@@ -58,9 +50,7 @@ impl HeapTexts {
     fn stored(&self, request: &Request<'_>) -> Result<Option<Vec<u8>>> {
         self.limit.check(self.chunk_bytes)?;
         let request = Request::new(request.chunk(), Access::Read, self.chunk_bytes);
-        let mut memory: Vec<MaybeUninit<u8>> = Vec::new();
-        memory.try_reserve_exact(self.chunk_bytes).map_err(|_| ErrorKind::OutOfMemory)?;
-        memory.resize(self.chunk_bytes, MaybeUninit::uninit());
+        let mut memory = alloc::filled(self.chunk_bytes, MaybeUninit::uninit())?;
         let mut buffer = Buffer::new(&mut memory);
         let mut workspace = self.chunks.workspace()?;
         Ok(match self.chunks.fetch(&request, 0..self.chunk_bytes, &mut buffer, &mut workspace.encoded)? {
@@ -93,11 +83,8 @@ impl HeapTexts {
         }
         let len = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
         self.limit.check(len)?;
-        let mut bytes = Vec::new();
-        match read_more(&*self.storage, &self.file, ByteRange::At(begin), len, &mut bytes)? {
-            Some(now) if now == self.file_len && bytes.len() == len => Ok(bytes),
-            _ => Err(ErrorKind::Changed.into()),
-        }
+        let (bytes, now) = filled(len, |buffer| self.storage.read(&self.file, ByteRange::At(begin), buffer))?;
+        if now == Some(self.file_len) && bytes.len() == len { Ok(bytes) } else { Err(ErrorKind::Changed.into()) }
     }
 
     /// The chunk of texts that stored bytes stand for.

@@ -85,11 +85,7 @@ impl<'a> At<'a> {
 
     /// A list of integers of 0 or more.
     pub(crate) fn usizes(&self) -> Result<Vec<usize>> {
-        let mut numbers = Vec::new();
-        for item in self.items()? {
-            alloc::push(&mut numbers, item.usize()?)?;
-        }
-        Ok(numbers)
+        alloc::try_collected(self.items()?.map(|item| item.usize()))
     }
 
     /// The error that the value breaks this rule.

@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         let before = text.get(..at).unwrap_or(text);
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() + 1;
-        Error::from(ErrorKind::Metadata(rule)).in_object(format_args!("line {line}, column {column}"))
+        ErrorKind::Metadata(rule).in_object(format_args!("line {line}, column {column}"))
     }
 
     /// What is left.

@@ -95,22 +95,19 @@ impl Value {
         Ok(Value::Number(displayed(&number)?))
     }
 
+    /// A list of what comes, unless one of it is an error.
+    pub(crate) fn list(values: impl IntoIterator<Item = Result<Value>>) -> Result<Value> {
+        alloc::try_collected(values).map(Value::List)
+    }
+
     /// A list of numbers.
     pub(crate) fn numbers(numbers: &[usize]) -> Result<Value> {
-        let mut list = Vec::new();
-        for number in numbers {
-            alloc::push(&mut list, Value::number(number)?)?;
-        }
-        Ok(Value::List(list))
+        Value::list(numbers.iter().map(Value::number))
     }
 
     /// An object with these members.
     pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Result<Value> {
-        let mut object = Vec::new();
-        for (name, value) in members {
-            alloc::push(&mut object, (alloc::text(name)?.into(), value))?;
-        }
-        Ok(Value::Object(object))
+        alloc::try_collected(members.map(|(name, value)| Ok((alloc::text(name)?.into(), value)))).map(Value::Object)
     }
 
     /// Adds a member to an object; any other value stays as it is.
@@ -132,11 +129,8 @@ impl Value {
 
     /// A copy of an object with those of its members whose names are wanted; of any other value an empty object.
     pub(crate) fn copied_members(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Value> {
-        let mut object = Vec::new();
-        for (name, value) in self.members().iter().filter(|(name, _)| is_wanted(name)) {
-            alloc::push(&mut object, (name.copied()?, value.copied()?))?;
-        }
-        Ok(Value::Object(object))
+        let wanted = self.members().iter().filter(|(name, _)| is_wanted(name));
+        alloc::try_collected(wanted.map(|(name, value)| Ok((name.copied()?, value.copied()?)))).map(Value::Object)
     }
 
     /// A copy.
@@ -146,13 +140,7 @@ impl Value {
             Value::Bool(value) => Value::Bool(*value),
             Value::Number(text) => Value::Number(alloc::text(text)?),
             Value::Text(text) => Value::Text(text.copied()?),
-            Value::List(items) => {
-                let mut list = Vec::new();
-                for item in items {
-                    alloc::push(&mut list, item.copied()?)?;
-                }
-                Value::List(list)
-            }
+            Value::List(items) => Value::list(items.iter().map(Value::copied))?,
             Value::Object(_) => self.copied_members(|_| true)?,
         })
     }
@@ -187,12 +175,10 @@ impl Value {
                 *value = new.copied()?;
             }
         }
-        let mut added = Vec::new();
         let mut before = ByName::new(members)?;
         before.order.retain(|&place| members[place].0.is_unicode());
-        for (name, value) in others.distinct().filter(|(name, _)| before.get(name).is_none()) {
-            alloc::push(&mut added, (alloc::text(name)?.into(), value.copied()?))?;
-        }
+        let added = others.distinct().filter(|(name, _)| before.get(name).is_none());
+        let added = alloc::try_collected(added.map(|(name, value)| Ok((alloc::text(name)?.into(), value.copied()?))))?;
         self.append(Value::Object(added))
     }
 
@@ -256,9 +242,7 @@ pub(crate) struct ByName<'v> {
 impl<'v> ByName<'v> {
     /// Those of an object; none of any other value.
     pub(crate) fn new(members: &'v [Member]) -> Result<Self> {
-        let mut order = Vec::new();
-        order.try_reserve_exact(members.len()).map_err(|_| Failed)?;
-        order.extend(0..members.len());
+        let mut order = alloc::collected(0..members.len())?;
         order.sort_unstable_by_key(|&place| (&*members[place].0, place));
         Ok(ByName { members, order })
     }
@@ -327,10 +311,8 @@ mod tests {
         let mut changed = object.copied().unwrap();
         changed.set("a", Value::Null).unwrap();
         changed.set("c", Value::Null).unwrap();
-        assert_eq!(
-            (changed.get("a"), changed.get("c"), changed.members().len()),
-            (Some(&Value::Null), changed.get("a"), 4)
-        );
+        let null = Some(&Value::Null);
+        assert_eq!((changed.get("a"), changed.get("c"), changed.members().len()), (null, null, 4));
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Locate for InFile {
     }
 
     fn too_short(&self, _object: &[isize]) -> Error {
-        Error::from(ErrorKind::Truncated).in_object(&self.variable)
+        ErrorKind::Truncated.in_object(&self.variable)
     }
 
     fn is_constant(&self) -> bool {

@@ -84,9 +84,6 @@ impl File {
     }
 
     /// All dimensions, used by a variable or not.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
     pub(super) fn all_dimensions(self) -> Result<Vec<GroupDimension>> {
         let mut all = Vec::new();
         for dimension in self.header.dimensions {
@@ -128,11 +125,8 @@ impl File {
 
 /// The lengths of a variable's dimensions, with 0 for the record dimension.
 fn dimlens(header: &Header, variable: &VariableHeader) -> Result<Vec<usize>> {
-    let mut dimlens = Vec::new();
-    for &number in &variable.dimensions {
-        alloc::push(&mut dimlens, header.dimensions.get(number).ok_or(ErrorKind::Internal)?.len)?;
-    }
-    Ok(dimlens)
+    let len = |&number: &usize| Ok(header.dimensions.get(number).ok_or(ErrorKind::Internal)?.len);
+    alloc::try_collected(variable.dimensions.iter().map(len))
 }
 
 /// The bytes that a variable or its first record takes.
@@ -158,9 +152,7 @@ fn complete_records(extents: &[Extent], record_size: u64, len: u64) -> u64 {
 /// Which variables share bytes with the header or with another variable. Fixed variables and records may come in any
 /// order.
 fn overlaps(mut extents: Vec<Extent>, file: &File) -> Result<Vec<bool>> {
-    let mut overlaps = Vec::new();
-    overlaps.try_reserve_exact(extents.len()).map_err(|_| alloc::Failed)?;
-    overlaps.resize(extents.len(), false);
+    let mut overlaps = alloc::filled(extents.len(), false)?;
     let mut is_wrong = |i: usize| overlaps.get_mut(i).into_iter().for_each(|wrong| *wrong = true);
     if file.num_records == 0 {
         extents.retain(|extent| !extent.is_record);

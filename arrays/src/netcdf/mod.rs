@@ -20,8 +20,10 @@ mod layout;
 mod types;
 
 use crate::alloc;
-use crate::dataset::{Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, Opened, only_group};
-use crate::error::{Error, ErrorKind, Result};
+use crate::dataset::{
+    Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, OneNode, Opened, only_group,
+};
+use crate::error::{ErrorKind, Result};
 use crate::fetch::ObjectChunks;
 use crate::object::Storage;
 use crate::store::ChunkStore;
@@ -52,17 +54,10 @@ impl FileFormat for Classic {
         Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: false })
     }
 
-    fn list(
-        &self,
-        storage: &Storage,
-        file: &str,
-        name: &str,
-        _: bool,
-        one: &mut dyn FnMut(Node) -> Result<()>,
-    ) -> Result<()> {
+    fn list(&self, storage: &Storage, file: &str, name: &str, _: bool, one: OneNode<'_>) -> Result<()> {
         let mut read = File::read(storage, file)?;
         if !name.is_empty() {
-            let i = read.find(name).ok_or_else(|| Error::from(ErrorKind::NotFound("variable")).in_object(name))?;
+            let i = read.find(name).ok_or_else(|| ErrorKind::NotFound("variable").in_object(name))?;
             return one(node(&mut read, i)?);
         }
         one(Node::of_group("", Attributes::of(std::mem::take(&mut read.header.attributes))?)?)?;

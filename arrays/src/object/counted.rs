@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::byte_range::ByteRange;
 use super::flight::{Flight, Limits, ObjectRequest};
 use super::storage::Storage;
-use super::traits::{Entry, ObjectStore};
+use super::traits::{Entry, ObjectStore, pass_on};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{ObjectState, Versions};
@@ -58,32 +58,17 @@ impl ObjectStore for Counted {
         read
     }
 
-    fn lasting_version(&self, name: &str) -> Option<u128> {
-        self.storage.lasting_version(name)
-    }
-
-    fn versions(&self) -> Versions {
-        self.storage.versions()
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.storage.list(prefix, one)
-    }
-
-    fn is_concurrent(&self) -> bool {
-        self.storage.is_concurrent()
-    }
-
-    fn gap(&self) -> usize {
-        self.storage.gap()
+    pass_on! { self => self.storage;
+        lasting_version(name: &str) -> Option<u128>;
+        versions() -> Versions;
+        list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
+        is_concurrent() -> bool;
+        gap() -> usize;
+        flight_prefix() -> &str;
     }
 
     fn flight(&self) -> Option<&dyn Flight> {
         self.storage.flight().map(|_| self as &dyn Flight)
-    }
-
-    fn flight_prefix(&self) -> &str {
-        self.storage.flight_prefix()
     }
 }
 

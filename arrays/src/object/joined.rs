@@ -8,7 +8,7 @@ use super::storage::Storage;
 use super::traits::{Entry, Found, ObjectStore, Route, latency};
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
 use crate::open_object::{ObjectState, Opening, Versions};
 use crate::shared::Shared;
@@ -33,9 +33,6 @@ impl Part {
     }
 
     /// How long the joined dimension is that a group defines. What `find` has found is kept.
-    ///
-    /// # Errors
-    /// Those of `find`; `OutOfMemory`.
     pub(crate) fn len_in(&self, group: &str, find: &mut dyn FnMut() -> Result<Option<usize>>) -> Result<Option<usize>> {
         let kept = |lens: &[(String, Option<usize>)]| lens.iter().find(|(of, _)| of == group).map(|(_, len)| *len);
         if let Some(len) = self.lens.lock().and_then(|lens| kept(&lens)) {
@@ -55,10 +52,10 @@ pub(super) struct JoinedObjects(pub Shared<Joined>);
 impl JoinedObjects {
     /// The storage that an object is in, and its name there.
     fn find<'n>(&self, name: &'n str) -> Result<(&Part, &'n str)> {
-        let no_part = || Error::from(ErrorKind::Argument("there is no such storage among those joined"));
+        let no_part = || ErrorKind::Argument("there is no such storage among those joined").in_object(name);
         let (number, rest) = name.split_once('/').unwrap_or((name, ""));
         let part = number.parse().ok().and_then(|number: usize| self.0.parts.get(number));
-        Ok((part.ok_or_else(no_part).map_err(|error| error.in_object(name))?, rest))
+        Ok((part.ok_or_else(no_part)?, rest))
     }
 
     fn all(&self, is: impl Fn(&Storage) -> bool) -> bool {

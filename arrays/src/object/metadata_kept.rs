@@ -3,7 +3,7 @@
 use super::byte_range::ByteRange;
 use super::flight::{Flight, Limits};
 use super::storage::Storage;
-use super::traits::{Entry, ObjectStore, Route};
+use super::traits::{Entry, ObjectStore, Route, pass_on};
 use super::whole::read_whole;
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -39,14 +39,9 @@ impl MetadataKept {
 }
 
 /// Reads a document that was read before; the inner `None` if there is none.
-fn read_kept(
-    documents: &Documents,
-    name: &str,
-    begin: ByteRange,
-    buffer: &mut Buffer<'_>,
-) -> Result<Option<u64>, usize> {
-    let at = documents.binary_search_by(|(kept, _)| kept.as_str().cmp(name))?;
-    let Some(bytes) = &documents[at].1 else { return Ok(None) };
+fn read_kept(all: &Documents, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>, usize> {
+    let at = all.binary_search_by(|(kept, _)| kept.as_str().cmp(name))?;
+    let Some(bytes) = &all[at].1 else { return Ok(None) };
     let len = bytes.len() as u64;
     let first = usize::try_from(begin.offset(len)).unwrap_or(usize::MAX);
     let rest = bytes.get(first..).unwrap_or_default();
@@ -83,82 +78,26 @@ impl ObjectStore for MetadataKept {
         }
     }
 
-    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
-        self.objects.read_part(name, offset, buffer)
-    }
-
-    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        self.objects.read_version(name, begin, buffer)
-    }
-
-    fn lasting_version(&self, name: &str) -> Option<u128> {
-        self.objects.lasting_version(name)
-    }
-
-    fn versions(&self) -> Versions {
-        self.objects.versions()
-    }
-
-    fn open(&self, name: &str) -> Result<Opening<'_>> {
-        self.objects.open(name)
-    }
-
-    fn verify(&self, name: &str) -> Result<()> {
-        self.objects.verify(name)
-    }
-
-    fn is_link(&self, prefix: &str) -> Result<bool> {
-        self.objects.is_link(prefix)
-    }
-
-    fn location(&self, prefix: &str) -> Result<Option<u128>> {
-        self.objects.location(prefix)
-    }
-
-    fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.objects.tell_name(name, one)
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.objects.list(prefix, one)
-    }
-
-    fn is_archive(&self) -> bool {
-        self.objects.is_archive()
-    }
-
-    fn is_concurrent(&self) -> bool {
-        self.objects.is_concurrent()
-    }
-
-    fn gap(&self) -> usize {
-        self.objects.gap()
-    }
-
-    fn flight(&self) -> Option<&dyn Flight> {
-        self.objects.flight()
-    }
-
-    fn flight_prefix(&self) -> &str {
-        self.objects.flight_prefix()
-    }
-
-    fn routed_limits(&self) -> Option<Limits> {
-        self.objects.routed_limits()
-    }
-
-    fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
-        self.objects.route(name, begin, size)
-    }
-
-    fn unpack(
-        &self,
-        name: &str,
-        begin: ByteRange,
-        packed: (u64, &[u8]),
-        buffer: &mut Buffer<'_>,
-    ) -> Result<Option<ObjectState>> {
-        self.objects.unpack(name, begin, packed, buffer)
+    pass_on! { self => self.objects;
+        read_part(name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool>;
+        read_version(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>>;
+        lasting_version(name: &str) -> Option<u128>;
+        versions() -> Versions;
+        open(name: &str) -> Result<Opening<'_>>;
+        verify(name: &str) -> Result<()>;
+        is_link(prefix: &str) -> Result<bool>;
+        location(prefix: &str) -> Result<Option<u128>>;
+        tell_name(name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
+        list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
+        is_archive() -> bool;
+        is_concurrent() -> bool;
+        gap() -> usize;
+        flight() -> Option<&dyn Flight>;
+        flight_prefix() -> &str;
+        routed_limits() -> Option<Limits>;
+        route(name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>>;
+        unpack(name: &str, begin: ByteRange, packed: (u64, &[u8]), buffer: &mut Buffer<'_>)
+            -> Result<Option<ObjectState>>;
     }
 }
 

@@ -97,12 +97,14 @@ pub(crate) use reopened_file::Directories;
 pub use storage::Storage;
 pub use temp_name::Unfinished;
 pub(crate) use traits::latency;
+#[cfg(test)]
+pub(crate) use traits::pass_on;
 pub use traits::{Entry, Found, ObjectStore, Route, check_name};
 pub(crate) use url::Url;
 #[cfg(feature = "network")]
 pub(crate) use url::{Content, Service};
 pub use whole::read_whole;
-pub(crate) use whole::{read_more, read_text};
+pub(crate) use whole::{filled, read_more, read_text};
 #[cfg(feature = "zip")]
 pub use zip::{Zip, ZipWriter};
 
@@ -135,7 +137,7 @@ pub(crate) mod delayed;
 /// What the tests of storages have in common.
 #[cfg(test)]
 #[cfg_attr(miri, allow(dead_code))]
-mod testing {
+pub(crate) mod testing {
     pub(crate) use super::delayed::DelayedStorage;
     use super::*;
     use crate::alloc::Scratch;
@@ -143,14 +145,28 @@ mod testing {
     use crate::error::ErrorKind;
 
     /// A directory for a test, removed with it.
-    pub(super) struct Temporary(pub(super) std::path::PathBuf);
+    pub(crate) struct Temporary(pub(super) std::path::PathBuf);
 
     impl Temporary {
-        pub(super) fn new(test: &str) -> Self {
+        pub(crate) fn new(test: &str) -> Self {
             let path = std::env::temp_dir().join(format!("nczchunk-{test}-{}", std::process::id()));
             let _ = std::fs::remove_dir_all(&path);
             std::fs::create_dir_all(&path).unwrap();
             Temporary(path)
+        }
+    }
+
+    impl std::ops::Deref for Temporary {
+        type Target = std::path::Path;
+
+        fn deref(&self) -> &std::path::Path {
+            &self.0
+        }
+    }
+
+    impl AsRef<std::path::Path> for Temporary {
+        fn as_ref(&self) -> &std::path::Path {
+            self
         }
     }
 

@@ -4,7 +4,7 @@
 use super::byte_range::ByteRange;
 use super::flight::{Flight, Limits};
 use super::names::{Text, concatenated};
-use super::traits::{Entry, ObjectStore, Route, check_name, check_prefix};
+use super::traits::{Entry, ObjectStore, Route, check_name, check_prefix, pass_on};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
@@ -100,8 +100,16 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         self.object(name, |full| Ok(self.objects.lasting_version(full))).ok().flatten()
     }
 
-    fn versions(&self) -> Versions {
-        self.objects.versions()
+    pass_on! { self => self.objects;
+        versions() -> Versions;
+        compares() -> bool;
+        finish() -> Result<()>;
+        is_writable() -> bool;
+        is_archive() -> bool;
+        is_concurrent() -> bool;
+        gap() -> usize;
+        flight() -> Option<&dyn Flight>;
+        routed_limits() -> Option<Limits>;
     }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
@@ -143,10 +151,6 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         self.object(name, |full| self.objects.write_over(full, before, bytes))
     }
 
-    fn compares(&self) -> bool {
-        self.objects.compares()
-    }
-
     fn remove(&self, name: &str) -> Result<()> {
         self.object(name, |full| self.objects.remove(full))
     }
@@ -160,37 +164,8 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         self.full(prefix, |full| self.objects.remove_unfinished(full))
     }
 
-    fn finish(&self) -> Result<()> {
-        self.objects.finish()
-    }
-
-    fn is_writable(&self) -> bool {
-        self.objects.is_writable()
-    }
-
-    fn is_archive(&self) -> bool {
-        self.objects.is_archive()
-    }
-
-    fn is_concurrent(&self) -> bool {
-        self.objects.is_concurrent()
-    }
-
-    fn gap(&self) -> usize {
-        self.objects.gap()
-    }
-
-    /// Reads are in flight in the other storage itself.
-    fn flight(&self) -> Option<&dyn Flight> {
-        self.objects.flight()
-    }
-
     fn flight_prefix(&self) -> &str {
         &self.flight_prefix
-    }
-
-    fn routed_limits(&self) -> Option<Limits> {
-        self.objects.routed_limits()
     }
 
     fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {

@@ -80,7 +80,7 @@ impl References {
 
 /// What is said if there is nothing where a reference leads to. The object is there, so that it is no absent one.
 pub(crate) fn nowhere(target: &str) -> Error {
-    Error::from(ErrorKind::NotFound("file that a reference leads to")).in_object(target)
+    ErrorKind::NotFound("file that a reference leads to").in_object(target)
 }
 
 /// The way to a target, or to a part of it.
@@ -99,7 +99,7 @@ fn to<'r>(
             if size == 0 {
                 return Ok(Route::Own);
             }
-            let at = first.checked_add(offset).ok_or_else(|| Error::from(ErrorKind::Truncated).in_object(name))?;
+            let at = first.checked_add(offset).ok_or_else(|| ErrorKind::Truncated.in_object(name))?;
             (ByteRange::At(at), size, Found::Part { len })
         }
     };
@@ -131,7 +131,7 @@ impl ObjectStore for References {
                         return Err(nowhere(target));
                     }
                     if part.filled().len() < due {
-                        return Err(Error::from(ErrorKind::Truncated).in_object(target));
+                        return Err(ErrorKind::Truncated.in_object(target));
                     }
                     // SAFETY: the part is where the buffer begins, which was empty; so many bytes of it were written.
                     unsafe { buffer.set_filled(due) };

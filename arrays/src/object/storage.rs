@@ -95,10 +95,7 @@ impl Storage {
         if storages.is_empty() {
             return Err(ErrorKind::Argument("there are no paths of what is to be joined").into());
         }
-        let mut parts = Vec::new();
-        for (path, storage) in storages {
-            alloc::push(&mut parts, Part::new(path, storage))?;
-        }
+        let parts = alloc::collected(storages.into_iter().map(|(path, storage)| Part::new(path, storage)))?;
         let joined = Shared::new(Joined { dimension: alloc::text(dimension)?, parts })?;
         Ok(Storage { joined: Some(joined.clone()), ..Storage::new(JoinedObjects(joined))? })
     }
@@ -272,7 +269,7 @@ impl Storage {
     {
         if codec::is_of_arrays(name) {
             let reason = "this codec lays out the chunks of an array and cannot be replaced";
-            return Err(Error::from(ErrorKind::Argument(reason)).in_object(name));
+            return Err(ErrorKind::Argument(reason).in_object(name));
         }
         self.codecs.add(name, begin)
     }

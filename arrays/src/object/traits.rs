@@ -313,134 +313,53 @@ pub(super) fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.is_empty() { Ok(()) } else { check_name(prefix) }
 }
 
+/// Passes methods of an interface on to another value that has them.
+macro_rules! pass_on {
+    ($self:ident => $to:expr; $($method:ident($($name:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        fn $method(&$self, $($name: $type),*) -> $result {
+            $to.$method($($name),*)
+        }
+    )*};
+}
+pub(crate) use pass_on;
+
 /// What points to a storage is that storage.
-macro_rules! forward {
+macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl<O: ObjectStore + ?Sized> ObjectStore for $pointer {
-            fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-                (**self).read(name, begin, buffer)
-            }
-
-            fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
-                (**self).read_part(name, offset, buffer)
-            }
-
-            fn read_version(
-                &self,
-                name: &str,
-                begin: ByteRange,
-                buffer: &mut Buffer<'_>,
-            ) -> Result<Option<ObjectState>> {
-                (**self).read_version(name, begin, buffer)
-            }
-
-            fn lasting_version(&self, name: &str) -> Option<u128> {
-                (**self).lasting_version(name)
-            }
-
-            fn versions(&self) -> Versions {
-                (**self).versions()
-            }
-
-            fn open(&self, name: &str) -> Result<Opening<'_>> {
-                (**self).open(name)
-            }
-
-            fn verify(&self, name: &str) -> Result<()> {
-                (**self).verify(name)
-            }
-
-            fn is_link(&self, prefix: &str) -> Result<bool> {
-                (**self).is_link(prefix)
-            }
-
-            fn location(&self, prefix: &str) -> Result<Option<u128>> {
-                (**self).location(prefix)
-            }
-
-            fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-                (**self).tell_name(name, one)
-            }
-
-            fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-                (**self).list(prefix, one)
-            }
-
-            fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
-                (**self).list_all(prefix, one)
-            }
-
-            fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-                (**self).write(name, bytes)
-            }
-
-            fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
-                (**self).write_over(name, before, bytes)
-            }
-
-            fn compares(&self) -> bool {
-                (**self).compares()
-            }
-
-            fn remove(&self, name: &str) -> Result<()> {
-                (**self).remove(name)
-            }
-
-            fn remove_empty(&self, prefix: &str) -> Result<()> {
-                (**self).remove_empty(prefix)
-            }
-
-            fn remove_unfinished(&self, prefix: &str) -> Result<()> {
-                (**self).remove_unfinished(prefix)
-            }
-
-            fn finish(&self) -> Result<()> {
-                (**self).finish()
-            }
-
-            fn is_writable(&self) -> bool {
-                (**self).is_writable()
-            }
-
-            fn is_archive(&self) -> bool {
-                (**self).is_archive()
-            }
-
-            fn is_concurrent(&self) -> bool {
-                (**self).is_concurrent()
-            }
-
-            fn gap(&self) -> usize {
-                (**self).gap()
-            }
-
-            fn flight(&self) -> Option<&dyn Flight> {
-                (**self).flight()
-            }
-
-            fn flight_prefix(&self) -> &str {
-                (**self).flight_prefix()
-            }
-
-            fn routed_limits(&self) -> Option<Limits> {
-                (**self).routed_limits()
-            }
-
-            fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
-                (**self).route(name, begin, size)
-            }
-
-            fn unpack(
-                &self,
-                name: &str,
-                begin: ByteRange,
-                packed: (u64, &[u8]),
-                buffer: &mut Buffer<'_>,
-            ) -> Result<Option<ObjectState>> {
-                (**self).unpack(name, begin, packed, buffer)
+            pass_on! { self => **self;
+                read(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
+                read_part(name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool>;
+                read_version(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>>;
+                lasting_version(name: &str) -> Option<u128>;
+                versions() -> Versions;
+                open(name: &str) -> Result<Opening<'_>>;
+                verify(name: &str) -> Result<()>;
+                is_link(prefix: &str) -> Result<bool>;
+                location(prefix: &str) -> Result<Option<u128>>;
+                tell_name(name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
+                list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
+                list_all(prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()>;
+                write(name: &str, bytes: &[u8]) -> Result<()>;
+                write_over(name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()>;
+                compares() -> bool;
+                remove(name: &str) -> Result<()>;
+                remove_empty(prefix: &str) -> Result<()>;
+                remove_unfinished(prefix: &str) -> Result<()>;
+                finish() -> Result<()>;
+                is_writable() -> bool;
+                is_archive() -> bool;
+                is_concurrent() -> bool;
+                gap() -> usize;
+                flight() -> Option<&dyn Flight>;
+                flight_prefix() -> &str;
+                routed_limits() -> Option<Limits>;
+                route(name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>>;
+                unpack(name: &str, begin: ByteRange, packed: (u64, &[u8]), buffer: &mut Buffer<'_>)
+                    -> Result<Option<ObjectState>>;
             }
         }
     )*};
 }
 
-forward!(&O, Box<O>, Arc<O>);
+pointers!(&O, Box<O>, Arc<O>);

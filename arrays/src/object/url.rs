@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 
 /// How a URL begins, and what answers there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +66,7 @@ impl<'u> Url<'u> {
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         if let Some((_, server)) = authority.rsplit_once('@') {
             // What comes before it is not repeated.
-            let kind = ErrorKind::Unsupported("URLs with the name or the password of a user");
-            return Err(Error::from(kind).in_object(server));
+            return Err(ErrorKind::Unsupported("URLs with the name or the password of a user").in_object(server));
         }
         let scheme = (service == Service::Http).then_some(scheme);
         let content = Content::Any;
@@ -87,7 +86,7 @@ impl<'u> Url<'u> {
             let (key, words) = part.split_once('=').unwrap_or(("mode", part));
             if key != "mode" {
                 let reason = "the URL's fragment has an unknown key; the only one is mode";
-                return Err(Error::from(ErrorKind::Argument(reason)).in_object(key));
+                return Err(ErrorKind::Argument(reason).in_object(key));
             }
             words.split(',').try_for_each(|word| self.add_mode(word))?;
         }
@@ -106,13 +105,13 @@ impl<'u> Url<'u> {
             ("gs3", Service::Google) => return Ok(()),
             ("s3" | "gs3" | "file", _) => {
                 let reason = "the mode in the URL's fragment does not match its scheme";
-                return Err(Error::from(ErrorKind::Argument(reason)).in_object(word));
+                return Err(ErrorKind::Argument(reason).in_object(word));
             }
             ("zip", _) => Content::Zip,
             _ => {
                 let reason = "the mode in the URL's fragment is unknown; expected bytes, gs3, \
                               noxarray, nczarr, s3, xarray, zarr or zip";
-                return Err(Error::from(ErrorKind::Argument(reason)).in_object(word));
+                return Err(ErrorKind::Argument(reason).in_object(word));
             }
         };
         self.content = match (self.content, content) {

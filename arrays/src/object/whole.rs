@@ -4,7 +4,7 @@
 use super::byte_range::ByteRange;
 use super::traits::ObjectStore;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limit;
 
 /// How much room an object is first read with. Longer ones are read again.
@@ -25,7 +25,7 @@ pub fn read_whole(objects: &(impl ObjectStore + ?Sized), name: &str, most: usize
         if len <= room {
             return Ok(Some(bytes));
         } else if len > most {
-            return Err(Error::from(ErrorKind::Capacity { needed: len, capacity: most }).in_object(name));
+            return Err(ErrorKind::Capacity { needed: len, capacity: most }.in_object(name));
         }
         room = len;
     }
@@ -45,9 +45,6 @@ pub(crate) fn read_text(objects: &(impl ObjectStore + ?Sized), name: &str, limit
 
 /// Adds a part of an object to some bytes: as many as there are from `begin` on, but no more than so many. The result
 /// is that of [`ObjectStore::read`].
-///
-/// # Errors
-/// A failed allocation, and those of the storage.
 pub(crate) fn read_more(
     objects: &(impl ObjectStore + ?Sized),
     name: &str,
@@ -55,29 +52,27 @@ pub(crate) fn read_more(
     most: usize,
     bytes: &mut Vec<u8>,
 ) -> Result<Option<u64>> {
-    bytes.try_reserve_exact(most).map_err(|_| ErrorKind::OutOfMemory)?;
-    let mut all = Buffer::new(bytes.spare_capacity_mut());
-    let mut buffer = all.rest_up_to(most);
-    let object_len = objects.read(name, begin, &mut buffer)?;
-    let added = buffer.filled().len();
-    let len = bytes.len() + added;
-    // SAFETY: the buffer over the spare memory says that so many bytes have been written.
-    unsafe { bytes.set_len(len) };
-    Ok(object_len)
+    fill_more(bytes, most, |buffer| objects.read(name, begin, buffer))
 }
 
 /// What `fill` puts into a buffer of so many bytes, and its result.
-pub(super) fn filled<T>(room: usize, fill: impl FnOnce(&mut Buffer<'_>) -> Result<T>) -> Result<(Vec<u8>, T)> {
-    let mut bytes: Vec<u8> = Vec::new();
+pub(crate) fn filled<T>(room: usize, fill: impl FnOnce(&mut Buffer<'_>) -> Result<T>) -> Result<(Vec<u8>, T)> {
+    let mut bytes = Vec::new();
+    let result = fill_more(&mut bytes, room, fill)?;
+    Ok((bytes, result))
+}
+
+/// Adds what `fill` puts into a buffer of so many bytes to some, and returns its result.
+fn fill_more<T>(bytes: &mut Vec<u8>, room: usize, fill: impl FnOnce(&mut Buffer<'_>) -> Result<T>) -> Result<T> {
     bytes.try_reserve_exact(room).map_err(|_| ErrorKind::OutOfMemory)?;
     let mut all = Buffer::new(bytes.spare_capacity_mut());
     // There may be more than was asked for.
     let mut buffer = all.rest_up_to(room);
     let result = fill(&mut buffer)?;
-    let len = buffer.filled().len();
+    let added = buffer.filled().len();
     // SAFETY: the buffer over the spare memory says that so many bytes have been written.
-    unsafe { bytes.set_len(len) };
-    Ok((bytes, result))
+    unsafe { bytes.set_len(bytes.len() + added) };
+    Ok(result)
 }
 
 #[cfg(test)]

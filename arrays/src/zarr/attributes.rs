@@ -12,7 +12,7 @@ use super::format::Format;
 use super::nczarr;
 use crate::alloc::{self, copied, extend};
 use crate::dataset::{self, Attributes, Values};
-use crate::element::ElementType;
+use crate::element::{ElementType, native_word};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, ByName, Value};
 
@@ -28,9 +28,6 @@ pub(crate) struct Typed {
 
 /// The attributes of an array with such elements or of a group, without those that formats keep among them for
 /// themselves.
-///
-/// # Errors
-/// `OutOfMemory`.
 pub(crate) fn attributes(all: &Value, element: Option<ElementType>) -> Result<Attributes> {
     let root = [At::root(all)];
     let types = ByName::new(written_types(&root).map_or(&[], Value::members))?;
@@ -68,9 +65,6 @@ pub(crate) fn readable(read: Result<Option<Value>>, document: &str) -> Result<(O
 }
 
 /// The fill value that the attributes of an array with such elements tell; `None` if they do not.
-///
-/// # Errors
-/// `OutOfMemory`.
 pub(crate) fn told_fill_value(attributes: &Value, element: ElementType) -> Result<Option<Vec<u8>>> {
     let value = attributes.get(FILL_VALUE).filter(|_| has_numbers(element));
     value.map_or(Ok(None), |value| fill_value(value, element))
@@ -88,9 +82,6 @@ fn written_types<'v>(root: &'v [At<'v>]) -> Option<&'v Value> {
 
 /// An attribute of an array with such elements or of a group, of which these are all; `None` if there is none of that
 /// name.
-///
-/// # Errors
-/// `OutOfMemory`.
 #[cfg(test)]
 pub(super) fn attribute(attributes: &Value, element: Option<ElementType>, name: &str) -> Result<Option<Typed>> {
     let root = [At::root(attributes)];
@@ -128,9 +119,6 @@ fn typed((name, value): (&str, &Value), written: Option<&Value>, element: Option
 /// The fill value that the attribute `_FillValue` has, as an element; `None` if it is none.
 ///
 /// In Zarr v3 xarray writes floating-point numbers there as the base64 of a little-endian double.
-///
-/// # Errors
-/// `OutOfMemory`.
 fn fill_value(value: &Value, element: ElementType) -> Result<Option<Vec<u8>>> {
     let is_float = matches!(element, ElementType::Float | ElementType::Double);
     let decoded = if is_float { value.as_str().map_or(Ok(None), base64::decode)? } else { None };
@@ -225,19 +213,12 @@ fn number(item: &Value, element: ElementType, bytes: &mut Vec<u8>) -> Result<boo
     let whole = || item.as_f64().filter(|value| value.trunc() == *value).map(|value| value as i128);
     let exact = item.as_number().and_then(|text| text.parse::<i128>().ok());
     let Some(value) = item.as_bool().map(i128::from).or(exact).or_else(whole) else { return Ok(false) };
-    let begin = bytes.len();
-    match element {
-        ElementType::Byte => i8::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::Short => i16::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::Int => i32::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::Int64 => i64::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::UByte => u8::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::UShort => u16::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::UInt => u32::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        ElementType::UInt64 => u64::try_from(value).map_or(Ok(()), |value| extend(bytes, &value.to_ne_bytes()))?,
-        _ => {}
+    let range = element.integers().filter(|_| element.netcdf_type() > 0);
+    let fits = range.is_some_and(|range| range.contains(&value));
+    if fits {
+        extend(bytes, &native_word(value as u64, element.size())[..element.size()])?;
     }
-    Ok(bytes.len() > begin)
+    Ok(fits)
 }
 
 #[cfg(test)]
@@ -368,11 +349,9 @@ mod tests {
             );
             let attributes = format!(r#"{{"_FillValue":{fill},"x":-1}}"#);
             let array = super::super::read_v2(text.as_bytes(), Some(attributes.as_bytes())).unwrap();
-            assert_eq!(
-                attribute(&array.attributes, Some(array.element), "x").unwrap().unwrap().element,
-                ElementType::Int
-            );
-            attribute(&array.attributes, Some(array.element), FILL_VALUE).unwrap().unwrap()
+            let named = |name: &str| attribute(&array.attributes, Some(array.element), name).unwrap().unwrap();
+            assert_eq!(named("x").element, ElementType::Int);
+            named(FILL_VALUE)
         };
         let short = Typed { element: ElementType::Short, values: bytes(&[(-1i16).to_ne_bytes()]) };
         assert_eq!(of(">i2", "-1"), short);

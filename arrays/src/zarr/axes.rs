@@ -5,11 +5,7 @@ use crate::error::{ErrorKind, Result};
 
 /// Axes of an array, which `axes` lists for those of something else.
 pub(super) fn placed(list: &[usize], axes: &[usize]) -> Result<Vec<usize>> {
-    let mut placed = Vec::new();
-    for &axis in list {
-        alloc::push(&mut placed, *axes.get(axis).ok_or(ErrorKind::Internal)?)?;
-    }
-    Ok(placed)
+    alloc::try_collected(list.iter().map(|&axis| Ok(*axes.get(axis).ok_or(ErrorKind::Internal)?)))
 }
 
 /// Lengths along the axes of an array, which `axes` lists for those of something else.
@@ -29,8 +25,5 @@ pub(super) fn order_of(axes: Vec<usize>) -> Option<Vec<usize>> {
 
 /// The axes `0, 1, .. rank - 1`.
 pub(super) fn row_major(rank: usize) -> Result<Vec<usize>> {
-    let mut axes = Vec::new();
-    axes.try_reserve_exact(rank).map_err(|_| alloc::Failed)?;
-    axes.extend(0..rank);
-    Ok(axes)
+    Ok(alloc::collected(0..rank)?)
 }

@@ -11,7 +11,7 @@ use crate::copier::TextElement;
 use crate::copy;
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::fetch::{Locate, ObjectChunks};
 use crate::object::Storage;
 use crate::shared::Shared;
@@ -100,8 +100,7 @@ fn texts(
     let (chunk_shape, mut bytes, unwritable) = match &metadata.shards {
         None => (cells, codecs.add_to(store(storage, names)?, &metadata.codecs)?, None),
         Some(_) if !metadata.codecs.is_empty() => {
-            let kind = ErrorKind::Unsupported("codecs after sharding_indexed");
-            return Err(Error::from(kind).in_object(metadata.element));
+            return Err(ErrorKind::Unsupported("codecs after sharding_indexed").in_object(metadata.element));
         }
         Some(shards) => {
             let layout = Shared::new(shard_layout(shards, cells)?.1)?;
@@ -181,15 +180,9 @@ fn shard_layout(shards: &Shards, cells: &[usize]) -> Result<(Dims<usize>, Layout
 
 /// An element that nothing was written to, as it is stored.
 fn stored_fill_value(metadata: &Metadata) -> Result<Vec<u8>> {
-    let size = metadata.element.size();
     let mut fill_value = match &metadata.fill_value {
         Some(value) => alloc::copied(value)?,
-        None => {
-            let mut zeros = Vec::new();
-            zeros.try_reserve_exact(size).map_err(|_| ErrorKind::OutOfMemory)?;
-            zeros.resize(size, 0);
-            zeros
-        }
+        None => alloc::filled(metadata.element.size(), 0)?,
     };
     if metadata.endian.is_foreign() {
         copy::swap_in_place(&mut fill_value, metadata.element.word_size());
@@ -427,10 +420,8 @@ mod tests_of_elements {
         let array = of("uint8", "[2]", &format!("{cast},{BIG}"), &[0, 255, 1, 0]).unwrap();
         assert_eq!(array.read::<u8>(&Hyperslab::new(&[0], &[1])).unwrap(), [255]);
         let error = array.read::<u8>(&Hyperslab::all()).unwrap_err();
-        assert_eq!(
-            error.kind(),
-            ErrorKind::Corrupt { codec: "cast_value", reason: "a value is out of the range of the type" }
-        );
+        let reason = "a value is out of the range of the type";
+        assert_eq!(error.kind(), ErrorKind::Corrupt { codec: "cast_value", reason });
         for (scaled, about) in [(r#"{"offset":1e999}"#, ".offset"), (r#"{"scale":0}"#, ""), (r#"{"x":1}"#, ".x")] {
             let codec = format!(r#"{{"name":"scale_offset","configuration":{scaled}}}"#);
             let error = of("int16", "[3]", &format!("{codec},{BIG}"), &[]).err().unwrap();
@@ -517,13 +508,8 @@ mod tests_of_elements {
             (r#"{"name":"conditional","configuration":{}},"bytes""#, "$.codecs[0]: conditional"),
         ] {
             let error = of("uint8", "[3]", codecs, &[]).err().unwrap();
-            assert_eq!(
-                (error.kind(), error.about()),
-                (
-                    ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec"),
-                    &*format!("zarr.json: {about}")
-                )
-            );
+            let unknown = ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec");
+            assert_eq!((error.kind(), error.about()), (unknown, &*format!("zarr.json: {about}")));
         }
     }
 

@@ -210,9 +210,9 @@ impl OwnCodec {
         let error = if codec::is_known(name) || codec::is_of_arrays(name) {
             codec::not_built_in(&self.name)
         } else {
-            Error::from(ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec")).in_object(&self.name)
+            ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec").in_object(&self.name)
         };
-        if self.at.is_empty() { error } else { error.in_object(&self.at) }
+        error.in_object(&self.at)
     }
 }
 
@@ -414,8 +414,7 @@ impl Of {
                 let position = position.filter(|position| (0..words.len() as i64).contains(position));
                 position.map(Given::Integer).ok_or_else(|| {
                     let kind = if first.is_some() { ErrorKind::Metadata(unknown) } else { ErrorKind::Codec(unknown) };
-                    let error = Error::from(kind);
-                    at.error(if let Some(text) = text { error.in_object(text) } else { error })
+                    at.error(kind.in_object(text.unwrap_or_default()))
                 })
             }
         }
@@ -597,10 +596,8 @@ mod tests {
         };
         assert_eq!(own.configuration.members().len(), 1);
         let error = own.unknown();
-        assert_eq!(
-            (error.kind(), error.about()),
-            (ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec"), "$: pcodec")
-        );
+        let unknown = ErrorKind::Codec("unknown codec; add it with nczchunk_storage_add_codec");
+        assert_eq!((error.kind(), error.about()), (unknown, "$: pcodec"));
         for (text, about) in [
             (r#"{"id":"blosc","cname":"x"}"#, "$.cname: x"),
             (r#"{"id":"blosc","shuffle":3}"#, "$.shuffle"),

@@ -4,7 +4,7 @@ use super::fill::{self, Dialect};
 use crate::alloc;
 use crate::copy;
 use crate::element::{ElementType, LARGEST, TYPES, TimeUnit};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::{At, Value};
 
 /// What a `data_type` says.
@@ -64,7 +64,7 @@ fn named(at: &At<'_>, name: &str, configuration: Option<At<'_>>) -> Result<DataT
             .ok_or_else(|| at.malformed("raw elements must have from 1 byte to 16 MiB"))?;
         return Ok(ElementType::Opaque { len }.into());
     }
-    let unknown = || at.error(Error::from(ErrorKind::ElementType).in_object(name));
+    let unknown = || at.error(ErrorKind::ElementType.in_object(name));
     let configuration = configuration.ok_or_else(unknown)?;
     let element = match name {
         "numpy.datetime64" | "numpy.timedelta64" => {
@@ -113,7 +113,7 @@ fn structure(fields: At<'_>) -> Result<DataType> {
             _ => (field.require("name")?.text()?, read(field.require("data_type")?)?),
         };
         if inner.element == ElementType::String {
-            return Err(field.error(Error::from(ErrorKind::ElementType).in_object("string")));
+            return Err(field.error(ErrorKind::ElementType.in_object("string")));
         }
         has_hidden_words |= inner.has_hidden_words || inner.element.word_size() > 1;
         let size = inner.element.size();

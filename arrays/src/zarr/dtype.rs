@@ -22,7 +22,7 @@ pub(super) fn read(at: At<'_>, has_strings: bool) -> Result<(ElementType, Endian
 }
 
 fn unknown(at: &At<'_>, dtype: &str) -> Error {
-    at.error(Error::from(ErrorKind::ElementType).in_object(dtype))
+    at.error(ErrorKind::ElementType.in_object(dtype))
 }
 
 /// The type that is spelt like this; `None` if there is none.
@@ -120,8 +120,7 @@ pub(super) fn write(element: ElementType, endian: Endian) -> Result<Value> {
                 return Value::text_of(format_args!("{order}{}", row.v2));
             }
             if is_big && element.word_size() > 1 {
-                return Err(Error::from(ErrorKind::Unsupported("big-endian elements of this type in Zarr v2"))
-                    .in_object(row.name));
+                return Err(ErrorKind::Unsupported("big-endian elements of this type in Zarr v2").in_object(row.name));
             }
             Value::text(row.v2)
         }

@@ -228,16 +228,11 @@ fn text<'a>(at: &At<'a>, dialect: Dialect) -> Result<&'a str> {
 
 /// Bytes, at most `len`, written in base64, as a list of numbers (v3), or as they are (netCDF-C).
 fn plain(at: &At<'_>, len: usize, dialect: Dialect, element: ElementType) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
     if at.value().as_list().is_some() && !dialect.is_v2() {
-        for item in at.items()? {
-            alloc::push(&mut bytes, integer(&item, dialect, 0..=u8::MAX.into())? as u8)?;
-        }
-        return if bytes.len() == len {
-            Ok(bytes)
-        } else {
-            Err(at.malformed("there must be one number for each byte"))
-        };
+        let byte = |item| integer(&item, dialect, 0..=u8::MAX.into()).map(|byte| byte as u8);
+        let bytes = alloc::try_collected(at.items()?.map(byte))?;
+        let is_whole = bytes.len() == len;
+        return if is_whole { Ok(bytes) } else { Err(at.malformed("there must be one number for each byte")) };
     }
     let text = text(at, dialect)?;
     let is_text = dialect.is_v2() && matches!(element, ElementType::Text { .. });
@@ -400,10 +395,8 @@ mod tests {
 
     #[test]
     fn doubles_have_bits_and_characters_numbers() {
-        assert_eq!(
-            fill("\"0x7ff8000000000001\"", ElementType::Double, V3).unwrap(),
-            (0x7ff8 << 48 | 1u64).to_ne_bytes()
-        );
+        let nan = fill("\"0x7ff8000000000001\"", ElementType::Double, V3);
+        assert_eq!(nan.unwrap(), (0x7ff8 << 48 | 1u64).to_ne_bytes());
         refused("\"0x7ff800000000000\"", ElementType::Double, V3);
         assert_eq!(fill("65", ElementType::Char, NCZARR).unwrap(), [b'A']);
         refused("true", ElementType::Char, NCZARR);

@@ -197,9 +197,7 @@ mod tests {
         let other = consolidated_v2(br#"{"metadata": {}, "zarr_consolidated_format": 2}"#).unwrap_err();
         assert_eq!(other.kind(), ErrorKind::Metadata("expected 1"));
         let error = consolidated_v2(br#"{"metadata": []}"#).unwrap_err();
-        assert_eq!(
-            (error.kind(), error.about()),
-            (ErrorKind::Metadata("it is missing"), ".zmetadata: $.zarr_consolidated_format")
-        );
+        assert_eq!(error.kind(), ErrorKind::Metadata("it is missing"));
+        assert_eq!(error.about(), ".zmetadata: $.zarr_consolidated_format");
     }
 }

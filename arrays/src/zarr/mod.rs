@@ -70,7 +70,7 @@ use group::{consolidated_v2, read_group_v2, read_node_v3};
 pub(crate) use metadata::{KeyEncoding, Keys, Metadata};
 pub(crate) use nczarr::{SCALAR_DIMENSION, keep_types, own_attributes};
 pub(crate) use nczarr::{set_netcdf_array, set_netcdf_group, set_netcdf_superblock};
-pub(crate) use open::{array_of_document, document, has_netcdf_group, is_there, open, told, why_nothing};
+pub(crate) use open::{array_of_document, below, document, has_netcdf_group, is_there, open, told, why_nothing};
 pub(crate) use to_dataset::{array_node, group_node, opened};
 #[cfg(test)]
 pub(crate) use v2::read_v2;

@@ -91,22 +91,18 @@ pub(super) fn read_array(documents: &[At<'_>], shape: &[usize]) -> Result<Array>
     if dimension_references.len() != shape.len() {
         dimension_references.clear();
     }
-    let mut dimension_names = Vec::new();
     let named = find(documents, &[ARRAY_DIMENSIONS]).map(|named| named.value());
-    for name in named.and_then(Value::as_list).unwrap_or_default() {
-        alloc::push(&mut dimension_names, name.as_str().map(alloc::text).transpose()?)?;
-    }
+    let names = named.and_then(Value::as_list).unwrap_or_default().iter().map(Value::as_str);
+    let mut dimension_names = alloc::try_collected(names.map(|name| Ok(name.map(alloc::text).transpose()?)))?;
     // It is all that tells a scalar where netCDF-C writes pure Zarr.
     is_scalar |= matches!(dimension_names.as_slice(), [Some(name)] if name == SCALAR_DIMENSION);
     is_scalar |= named.and_then(Value::as_list).is_some_and(<[Value]>::is_empty);
     is_scalar &= *shape == [1];
     if dimension_names.len() != shape.len() {
-        dimension_names.clear();
-        for d in 0..shape.len() {
-            let reference =
-                dimension_references.get(d).map(|name| name.rsplit_once('/').map_or(&**name, |(_, name)| name));
-            alloc::push(&mut dimension_names, reference.map(alloc::text).transpose()?)?;
-        }
+        dimension_names = alloc::try_collected((0..shape.len()).map(|d| {
+            let reference = dimension_references.get(d).and_then(|path| path.rsplit('/').next());
+            Ok(reference.map(alloc::text).transpose()?)
+        }))?;
     }
     Ok(Array { is_nczarr, is_scalar, dimension_names, dimension_references })
 }
@@ -160,21 +156,13 @@ pub(crate) fn set_netcdf_group<'n>(
         let is = if *is_unlimited { Value::object([("size", len), ("unlimited", unlimited()?)])? } else { len };
         all.push(name, is)?;
     }
-    let (arrays, groups) = (texts(arrays)?, texts(groups)?);
+    let (arrays, groups) = (Value::list(arrays.map(Value::text))?, Value::list(groups.map(Value::text))?);
     set_internal(attributes, GROUP[0], Value::object([("dimensions", all), ("arrays", arrays), ("groups", groups)])?)
 }
 
 /// Sets what netCDF-C says in the outermost group: the version of NCZarr.
 pub(crate) fn set_netcdf_superblock(attributes: &mut Value) -> Result<()> {
     set_internal(attributes, "_nczarr_superblock", Value::object([("version", Value::text("2.0.0")?)])?)
-}
-
-fn texts<'n>(names: impl Iterator<Item = &'n str>) -> Result<Value> {
-    let mut list = Vec::new();
-    for name in names {
-        alloc::push(&mut list, Value::text(name)?)?;
-    }
-    Ok(Value::List(list))
 }
 
 /// Sets a key of netCDF-C's, and its type where types are kept.

@@ -66,23 +66,18 @@ pub(crate) fn array_of_document(document: Value, own: &CodecRegistry) -> Result<
 
 /// Adds what the first version of NCZarr has in documents of its own to those that later ones have it in.
 fn add_documents(storage: &Storage, name: &str, array: &mut Value, attributes: Option<&mut Value>) -> Result<()> {
-    if !add_document(storage, name, &nczarr::ARRAY_DOCUMENTS, (nczarr::ARRAY[0], array))? {
+    if !add_first(storage, name, &nczarr::ARRAY_DOCUMENTS, (nczarr::ARRAY[0], array))? {
         return Ok(());
     }
     if let Some(attributes) = attributes {
-        add_document(storage, name, &nczarr::ATTRIBUTES_DOCUMENTS, (nczarr::ATTRIBUTES[0], attributes))?;
+        add_first(storage, name, &nczarr::ATTRIBUTES_DOCUMENTS, (nczarr::ATTRIBUTES[0], attributes))?;
     }
     Ok(())
 }
 
 /// Adds the first of these documents that is there as a member of another; `false` if none is there.
-fn add_document(
-    storage: &Storage,
-    name: &str,
-    documents: &[&'static str],
-    (member, to): (&str, &mut Value),
-) -> Result<bool> {
-    for which in documents {
+fn add_first(storage: &Storage, name: &str, from: &[&'static str], (member, to): (&str, &mut Value)) -> Result<bool> {
+    for which in from {
         if let Some(value) = document(storage, name, which)? {
             to.push(member, value)?;
             return Ok(true);
@@ -149,18 +144,18 @@ pub(crate) fn why_nothing(storage: &Storage) -> Error {
 /// A document of an array or group, as a value; `None` if there is none.
 pub(crate) fn document(storage: &Storage, name: &str, which: &'static str) -> Result<Option<Value>> {
     let limit = storage.memory_limits().metadata();
-    let Some(text) = read_text(&**storage, &document_name(name, which)?, limit)? else { return Ok(None) };
+    let Some(text) = read_text(&**storage, &below(name, which)?, limit)? else { return Ok(None) };
     json::read_within(&text, limit).map(Some).map_err(|error| error.in_object(which))
 }
 
 /// Whether there is such a document.
 pub(crate) fn is_there(storage: &Storage, name: &str, which: &str) -> Result<bool> {
-    Ok(storage.read(&document_name(name, which)?, ByteRange::At(0), &mut Buffer::new(&mut []))?.is_some())
+    Ok(storage.read(&below(name, which)?, ByteRange::At(0), &mut Buffer::new(&mut []))?.is_some())
 }
 
-fn document_name(name: &str, which: &str) -> Result<Name> {
-    let slash = if name.is_empty() { "" } else { "/" };
-    Name::of(format_args!("{name}{slash}{which}"))
+/// The name of what is directly below another name.
+pub(crate) fn below(name: &str, last: &str) -> Result<Name> {
+    Name::of(format_args!("{name}{}{last}", if name.is_empty() { "" } else { "/" }))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! FSStore wrote before there was that member have keys like `0/0`. Taken at its word such an array has no chunks, and
 //! reads as fill values.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::Value;
 use crate::object::{Entry, Storage};
 
@@ -29,7 +29,7 @@ pub(super) fn check(storage: &Storage, name: &str, array: &Value, rank: usize) -
     match listed {
         Ok(()) if has_slashes => {
             let rule = "dimension_separator is missing, so it is '.', but the names of the chunks contain '/'";
-            Err(Error::from(ErrorKind::Metadata(rule)).in_object(format_args!(".zarray: $.{MEMBER}")))
+            Err(ErrorKind::Metadata(rule).in_object(format_args!(".zarray: $.{MEMBER}")))
         }
         Err(error) if error.kind() == ErrorKind::OutOfMemory => Err(error),
         _ => Ok(()),

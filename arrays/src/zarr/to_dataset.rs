@@ -12,10 +12,8 @@ use crate::object::Storage;
 /// The array whose objects have names that begin with this prefix, to be read and written.
 pub(crate) fn opened(metadata: &Metadata, storage: &Storage, prefix: &str) -> Result<Opened> {
     let (variable, store) = build(metadata, storage, prefix)?;
-    let mut names = Vec::new();
-    for name in &metadata.dimension_names {
-        alloc::push(&mut names, name.as_deref().map(alloc::text).transpose()?)?;
-    }
+    let name = |name: &Option<String>| Ok(name.as_deref().map(alloc::text).transpose()?);
+    let names = alloc::try_collected(metadata.dimension_names.iter().map(name))?;
     let dimensions = Dimensions { names, unlimited: alloc::copied(&metadata.unlimited)? };
     let mut attributes = attributes(&metadata.attributes, Some(metadata.element))?;
     attributes.error.clone_from(&metadata.attributes_error);

@@ -56,7 +56,7 @@ fn read(array: &At<'_>, documents: &[At<'_>], own: &CodecRegistry) -> Result<Met
     Ok(Metadata {
         format: Format::V2,
         is_nczarr: nczarr.is_nczarr,
-        unlimited: falses(shape.len())?,
+        unlimited: alloc::filled(shape.len(), false)?,
         order: order(array, shape.len())?,
         fill_value: fill_value(array, documents, element, dialect)?,
         keys: Keys { style: KeyEncoding::V2, separator: separator(array, Separator::Dot, "dimension_separator")? },
@@ -87,14 +87,6 @@ fn fill_value(array: &At<'_>, documents: &[At<'_>], element: ElementType, dialec
 pub(super) fn check_version(document: &At<'_>) -> Result<()> {
     let version = document.require("zarr_format")?;
     if version.usize()? == 2 { Ok(()) } else { Err(version.malformed("expected 2")) }
-}
-
-/// A false for each dimension.
-pub(super) fn falses(rank: usize) -> Result<Vec<bool>> {
-    let mut list = Vec::new();
-    list.try_reserve_exact(rank).map_err(|_| alloc::Failed)?;
-    list.resize(rank, false);
-    Ok(list)
 }
 
 /// The lengths of a chunk, one per dimension and none of them 0.
@@ -280,10 +272,8 @@ mod tests {
         let text = r#"{"shape":[4],"chunks":[2],"dtype":"|O","fill_value":"hi","order":"C",
             "filters":[{"id":"vlen-utf8"}],"compressor":{"id":"zstd","level":0},"zarr_format":2}"#;
         let array = of(text).unwrap();
-        assert_eq!(
-            (array.element, array.codecs.len(), array.fill_value),
-            (ElementType::String, 1, Some(b"hi\0".to_vec()))
-        );
+        let fill_value = array.fill_value.as_deref();
+        assert_eq!((array.element, array.codecs.len(), fill_value), (ElementType::String, 1, Some(&b"hi\0"[..])));
         let error = of(&text.replace("vlen-utf8", "json2")).unwrap_err();
         assert_eq!(error.about(), ".zarray: $.dtype: |O");
         let error = of(&text.replace("|O", "<i4").replace("\"hi\"", "0")).unwrap_err();

@@ -10,7 +10,7 @@ use super::fill::Dialect;
 use super::format::Format;
 use super::metadata::{KeyEncoding, Keys, Metadata};
 use super::nczarr;
-use super::v2::{chunk_lengths, falses, separator};
+use super::v2::{chunk_lengths, separator};
 use crate::alloc;
 use crate::chunk_list::ChunkRun;
 use crate::codec::{CodecRegistry, Stage};
@@ -94,7 +94,7 @@ fn read(document: &At<'_>, own: &CodecRegistry) -> Result<Metadata> {
         format: Format::V3,
         is_nczarr: nczarr::find(&[At::root(&attributes)], &nczarr::ARRAY).is_some(),
         shape,
-        unlimited: falses(rank)?,
+        unlimited: alloc::filled(rank, false)?,
         chunk_shape,
         chunk_runs,
         element,
@@ -161,7 +161,7 @@ fn chunk_grid(grid: &At<'_>, shape: &[usize]) -> Result<(Vec<usize>, Vec<Vec<Chu
             Ok((chunk_lengths(&configuration.require("chunk_shape")?, shape.len())?, Vec::new()))
         }
         ("rectilinear", configuration) => rectilinear(&configured(grid, configuration)?, shape),
-        (name, _) => Err(grid.error(Error::from(ErrorKind::Unsupported("the chunk grid")).in_object(name))),
+        (name, _) => Err(grid.error(ErrorKind::Unsupported("the chunk grid").in_object(name))),
     }
 }
 
@@ -183,14 +183,12 @@ fn rectilinear(configuration: &At<'_>, shape: &[usize]) -> Result<(Vec<usize>, V
             ErrorKind::Argument(rule) => list.malformed(rule),
             _ => list.error(error),
         };
-        let (mut runs, is_list) = (Vec::new(), list.value().as_list().is_some());
-        let dimension = if is_list {
-            for item in list.items()? {
-                alloc::push(&mut runs, run(&item)?)?;
-            }
-            Dimension::with_chunks(len, runs.iter().copied())
+        let (runs, dimension) = if list.value().as_list().is_some() {
+            let runs = alloc::try_collected(list.items()?.map(|item| run(&item)))?;
+            let dimension = Dimension::with_chunks(len, runs.iter().copied());
+            (runs, dimension)
         } else {
-            Dimension::new(len, list.usize()?)
+            (Vec::new(), Dimension::new(len, list.usize()?))
         };
         alloc::push(&mut lengths, dimension.map_err(broken)?.chunklen())?;
         alloc::push(&mut all, runs)?;
@@ -226,7 +224,7 @@ fn keys(encoding: &At<'_>) -> Result<Keys> {
         "default" => (KeyEncoding::V3, Separator::Slash),
         "v2" => (KeyEncoding::V2, Separator::Dot),
         _ => {
-            return Err(encoding.error(Error::from(ErrorKind::Unsupported("the chunk key encoding")).in_object(name)));
+            return Err(encoding.error(ErrorKind::Unsupported("the chunk key encoding").in_object(name)));
         }
     };
     let separator = configuration.map_or(Ok(default), |at| separator(&at, default, "separator"))?;
@@ -234,24 +232,10 @@ fn keys(encoding: &At<'_>) -> Result<Keys> {
 }
 
 fn dimension_names(document: &At<'_>, rank: usize) -> Result<Vec<Option<String>>> {
-    let mut names = Vec::new();
-    match document.given("dimension_names") {
-        Some(given) => {
-            for name in given.items()? {
-                let name = if *name.value() == Value::Null { None } else { Some(alloc::text(name.text()?)?) };
-                alloc::push(&mut names, name)?;
-            }
-            if names.len() != rank {
-                return Err(given.malformed("expected one name for each dimension"));
-            }
-        }
-        None => {
-            for _ in 0..rank {
-                alloc::push(&mut names, None)?;
-            }
-        }
-    }
-    Ok(names)
+    let Some(given) = document.given("dimension_names") else { return Ok(alloc::filled(rank, None)?) };
+    let name = |name: At<'_>| Ok(if *name.value() == Value::Null { None } else { Some(alloc::text(name.text()?)?) });
+    let names = alloc::try_collected(given.items()?.map(name))?;
+    if names.len() == rank { Ok(names) } else { Err(given.malformed("expected one name for each dimension")) }
 }
 
 /// What a list of codecs says.
@@ -280,7 +264,7 @@ const BEHIND: &str = "this codec must come before the array-to-bytes codec";
 
 /// The error of a codec that cannot stand where it does.
 fn misplaced(at: &At<'_>, name: &str, rule: &'static str) -> Error {
-    at.error(Error::from(ErrorKind::Metadata(rule)).in_object(name))
+    at.error(ErrorKind::Metadata(rule).in_object(name))
 }
 
 /// Reads a list of codecs: those that make elements of elements, such as transpositions, then one that makes bytes,
@@ -394,10 +378,7 @@ fn chain(list: &At<'_>, chunk: &[usize], of @ (data_type, own): Of<'_>, within: 
 /// Refuses a shape that is not one of as many elements as a chunk has. The elements stay in their order.
 fn check_reshaped(shape: &At<'_>, chunk: &[usize], order: &[usize]) -> Result<()> {
     let wrong = || shape.malformed("the shape does not have as many elements as a chunk");
-    let mut lens = Vec::new();
-    for &axis in order {
-        alloc::push(&mut lens, *chunk.get(axis).ok_or(ErrorKind::Internal)?)?;
-    }
+    let lens = placed(order, chunk)?;
     // None of these products is more than the chunk's elements, of which there are not too many.
     let product = |lens: &[usize]| lens.iter().try_fold(1usize, |all, len| all.checked_mul(*len));
     let all = product(&lens).ok_or_else(wrong)?;
@@ -449,10 +430,7 @@ fn blocks(at: &At<'_>, chunk: &[usize], of: Of<'_>, (written, outer): (OwnCodec,
         return Err(codecs_at.malformed("N5 blocks must be transposed as a whole and big-endian"));
     }
     let order = placed(&chain.order, &outer.order)?;
-    let mut lens = Vec::new();
-    for &axis in &outer.order {
-        alloc::push(&mut lens, *chunk.get(axis).ok_or(ErrorKind::Internal)?)?;
-    }
+    let lens = placed(&outer.order, chunk)?;
     (outer.order, outer.endian) = (order, chain.endian);
     let element_size = data_type.element.size();
     Ok(alloc::push(&mut outer.codecs, CodecSpec::N5(N5Blocks { written, codecs: chain.codecs, lens, element_size }))?)
@@ -469,7 +447,7 @@ fn transpose(axes: &mut Vec<usize>, at: &At<'_>) -> Result<()> {
         }
         _ => at.usizes()?,
     };
-    let mut is_used = falses(axes.len())?;
+    let mut is_used = alloc::filled(axes.len(), false)?;
     let mut transposed = Vec::new();
     for &axis in &order {
         match (axes.get(axis), is_used.get_mut(axis)) {
@@ -494,7 +472,7 @@ fn bytes(codec: &At<'_>, configuration: Option<At<'_>>, element: ElementType, da
     }
     let endian = configuration.as_ref().map_or(Ok(None), endian)?;
     if data_type.has_hidden_words && endian == Some(Endian::Big) {
-        return Err(codec.error(Error::from(ErrorKind::ElementType).in_object("big-endian structures")));
+        return Err(codec.error(ErrorKind::ElementType.in_object("big-endian structures")));
     }
     match endian {
         _ if element.word_size() <= 1 => Ok(Endian::Native),
@@ -564,8 +542,8 @@ fn index(list: &At<'_>) -> Result<(Endian, bool)> {
             }
             ("crc32c" | "numcodecs.crc32c", _) if !has_checksum => has_checksum = true,
             (name, _) => {
-                let kind = ErrorKind::Codec("the index must have the codecs bytes and crc32c at most once each");
-                return Err(codec.error(Error::from(kind).in_object(name)));
+                let reason = "the index must have the codecs bytes and crc32c at most once each";
+                return Err(codec.error(ErrorKind::Codec(reason).in_object(name)));
             }
         }
     }

@@ -4,9 +4,8 @@
 //! where netCDF-C's own keys are among the attributes the types are written beside them, and kept.
 
 use super::nczarr;
-use crate::alloc;
 use crate::dataset::float_as_json;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::{At, ByName, Value};
 
 const NO_SUCH_NAME: &str = "this name is reserved by the format";
@@ -84,7 +83,7 @@ impl AttributeValue<'_> {
     fn json(self) -> Result<Value> {
         match self {
             AttributeValue::Text(text) => Value::text(text),
-            AttributeValue::Texts(texts) => list(texts, |text| Value::text(text)),
+            AttributeValue::Texts(texts) => Value::list(texts.iter().map(|text| Value::text(text))),
             AttributeValue::Byte(values) => numbers(values, Value::number),
             AttributeValue::Short(values) => numbers(values, Value::number),
             AttributeValue::Int(values) => numbers(values, Value::number),
@@ -120,18 +119,10 @@ impl AttributeValue<'_> {
     }
 }
 
-fn list<T>(values: &[T], one: impl Fn(&T) -> Result<Value>) -> Result<Value> {
-    let mut list = Vec::new();
-    for value in values {
-        alloc::push(&mut list, one(value)?)?;
-    }
-    Ok(Value::List(list))
-}
-
 fn numbers<T: Copy>(values: &[T], one: impl Fn(T) -> Result<Value>) -> Result<Value> {
     match values {
         [value] => one(*value),
-        _ => list(values, |value| one(*value)),
+        _ => Value::list(values.iter().copied().map(one)),
     }
 }
 
@@ -161,7 +152,7 @@ pub(crate) fn set_attributes_json(attributes: &mut Value, given: &Value) -> Resu
     At::root(given).check_object()?;
     for (name, _) in given.members() {
         if name.is_empty() || !name.is_unicode() || nczarr::is_internal_attribute(name) {
-            return Err(Error::from(ErrorKind::Argument(NO_SUCH_NAME)).in_object(&**name));
+            return Err(ErrorKind::Argument(NO_SUCH_NAME).in_object(&**name));
         }
     }
     let by_name = ByName::new(given.members())?;

@@ -19,10 +19,7 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
         Some(bytes) => bytes,
         None if format == Format::V2 => return Ok(Value::Null),
         None => {
-            let mut list = Vec::new();
-            list.try_reserve_exact(element.size()).map_err(|_| alloc::Failed)?;
-            list.resize(element.size(), 0);
-            zeros = list;
+            zeros = alloc::filled(element.size(), 0)?;
             &zeros
         }
     };
@@ -35,13 +32,7 @@ pub(super) fn write(fill: Option<&[u8]>, element: ElementType, dialect: Dialect)
             Value::number(element.to_integer(bytes).ok_or(ErrorKind::Internal)?)
         }
         Kind::Float(of) => float(bytes, of, format),
-        Kind::Complex(of) => {
-            let mut parts = Vec::new();
-            for part in bytes.chunks_exact(element.word_size()) {
-                alloc::push(&mut parts, float(part, of, format)?)?;
-            }
-            Ok(Value::List(parts))
-        }
+        Kind::Complex(of) => Value::list(bytes.chunks_exact(element.word_size()).map(|part| float(part, of, format))),
         // netCDF-C takes what it finds for the character.
         Kind::Char if format == Format::V2 => match bytes {
             [character @ 1..=0x7f] => Value::text_of(char::from(*character)),

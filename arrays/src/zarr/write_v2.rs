@@ -10,7 +10,6 @@ use crate::alloc;
 use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::key::Separator;
 
 /// The text of `.zarray`.
 ///
@@ -42,10 +41,6 @@ pub(crate) fn write_array_v2(metadata: &Metadata) -> Result<String> {
     for filter in filters {
         alloc::push(&mut list, filter.write_v2()?)?;
     }
-    let separator = match metadata.keys.separator {
-        Separator::Dot => ".",
-        Separator::Slash => "/",
-    };
     let dialect = Dialect { format: Format::V2, is_nczarr: metadata.is_nczarr };
     let fill_value = write_fill::write(metadata.fill_value.as_deref(), metadata.element, dialect)?;
     json::indented(&Value::object([
@@ -57,23 +52,16 @@ pub(crate) fn write_array_v2(metadata: &Metadata) -> Result<String> {
         ("fill_value", fill_value),
         ("order", Value::text(order)?),
         ("filters", if list.is_empty() { Value::Null } else { Value::List(list) }),
-        ("dimension_separator", Value::text(separator)?),
+        ("dimension_separator", Value::text_of(metadata.keys.separator.as_char())?),
     ])?)
 }
 
 /// The text of `.zattrs`: the attributes, with the dimensions' names if each has one and no attribute says them.
-///
-/// # Errors
-/// `OutOfMemory`.
 pub(crate) fn write_attributes_v2(metadata: &Metadata) -> Result<String> {
     let mut attributes = metadata.attributes.copied()?;
     let names = &metadata.dimension_names;
     if attributes.get(ARRAY_DIMENSIONS).is_none() && names.iter().all(Option::is_some) {
-        let mut list = Vec::new();
-        for name in names.iter().flatten() {
-            alloc::push(&mut list, Value::text(name)?)?;
-        }
-        attributes.push(ARRAY_DIMENSIONS, Value::List(list))?;
+        attributes.push(ARRAY_DIMENSIONS, Value::list(names.iter().flatten().map(|name| Value::text(name)))?)?;
     }
     json::indented(&attributes)
 }

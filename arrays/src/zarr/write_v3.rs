@@ -12,7 +12,6 @@ use crate::codec::Stage;
 use crate::element::{ElementType, Elements};
 use crate::error::{ErrorKind, Result};
 use crate::json::{self, Value};
-use crate::key::Separator;
 use crate::variable::Endian;
 
 /// The text of an array's `zarr.json`.
@@ -20,19 +19,12 @@ use crate::variable::Endian;
 /// # Errors
 /// `Argument` for orders that are not each dimension once and a fill value that is not one element; `OutOfMemory`.
 pub(crate) fn write_v3(metadata: &Metadata) -> Result<String> {
-    let mut names = Vec::new();
-    for name in &metadata.dimension_names {
-        alloc::push(&mut names, name.as_deref().map_or(Ok(Value::Null), Value::text)?)?;
-    }
-    let (encoding, separator) = match metadata.keys.style {
-        KeyEncoding::V2 => ("v2", metadata.keys.separator),
-        KeyEncoding::V3 => ("default", metadata.keys.separator),
+    let encoding = match metadata.keys.style {
+        KeyEncoding::V2 => "v2",
+        KeyEncoding::V3 => "default",
     };
-    let separator = match separator {
-        Separator::Dot => ".",
-        Separator::Slash => "/",
-    };
-    let encoding = extension(encoding, Value::object([("separator", Value::text(separator)?)])?)?;
+    let separator = ("separator", Value::text_of(metadata.keys.separator.as_char())?);
+    let encoding = extension(encoding, Value::object([separator])?)?;
     let dialect = Dialect { format: Format::V3, is_nczarr: false };
     let fill_value = write_fill::write(metadata.fill_value.as_deref(), metadata.element, dialect)?;
     let grid = chunk_grid(metadata)?;
@@ -48,7 +40,8 @@ pub(crate) fn write_v3(metadata: &Metadata) -> Result<String> {
         ("attributes", metadata.attributes.copied()?),
     ])?;
     if metadata.dimension_names.iter().any(Option::is_some) {
-        document.push("dimension_names", Value::List(names))?;
+        let names = metadata.dimension_names.iter().map(Option::as_deref);
+        document.push("dimension_names", Value::list(names.map(|name| name.map_or(Ok(Value::Null), Value::text)))?)?;
     }
     document.push("storage_transformers", Value::List(Vec::new()))?;
     json::indented(&document)
@@ -60,15 +53,11 @@ fn chunk_grid(metadata: &Metadata) -> Result<Value> {
     }
     let mut lists = Vec::new();
     for (runs, len) in metadata.chunk_runs.iter().zip(&metadata.chunk_shape) {
-        let mut list = Vec::new();
-        for run in runs {
-            let run = match run.num_chunks {
-                1 => Value::number(run.len)?,
-                num_chunks => Value::numbers(&[run.len, num_chunks])?,
-            };
-            alloc::push(&mut list, run)?;
-        }
-        alloc::push(&mut lists, if runs.is_empty() { Value::number(len)? } else { Value::List(list) })?;
+        let list = runs.iter().map(|run| match run.num_chunks {
+            1 => Value::number(run.len),
+            num_chunks => Value::numbers(&[run.len, num_chunks]),
+        });
+        alloc::push(&mut lists, if runs.is_empty() { Value::number(len)? } else { Value::list(list)? })?;
     }
     let configuration = [("kind", Value::text("inline")?), ("chunk_shapes", Value::List(lists))];
     extension("rectilinear", Value::object(configuration)?)
@@ -86,15 +75,10 @@ fn codecs(metadata: &Metadata) -> Result<Value> {
     let identity = row_major(rank)?;
     let outer = shards.index_order.as_deref().unwrap_or(&identity);
     let elements = metadata.order.as_deref().unwrap_or(&identity);
-    let mut inner_order = Vec::new();
-    for axis in elements {
-        let position = outer.iter().position(|of_shard| of_shard == axis).ok_or(WRONG)?;
-        alloc::push(&mut inner_order, position)?;
-    }
-    let mut inner_shape = Vec::new();
-    for &axis in outer {
-        alloc::push(&mut inner_shape, *shards.inner.get(axis).ok_or(WRONG)?)?;
-    }
+    let position = |axis| Ok(outer.iter().position(|of_shard| of_shard == axis).ok_or(WRONG)?);
+    let inner_order = alloc::try_collected(elements.iter().map(position))?;
+    let len = |&axis: &usize| Ok(*shards.inner.get(axis).ok_or(WRONG)?);
+    let inner_shape = alloc::try_collected(outer.iter().map(len))?;
     let mut inner = Vec::new();
     transpose(order_of(inner_order).as_deref(), &mut inner)?;
     add(&shards.codecs, metadata, &mut inner)?;

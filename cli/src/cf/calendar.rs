@@ -16,7 +16,7 @@ pub(super) enum Calendar {
 
 /// A day of a calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Date {
+pub struct Date {
     pub year: i64,
     pub month: i64,
     pub day: i64,
@@ -97,7 +97,8 @@ fn gregorian(date: Date) -> i64 {
     365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day - 719_468
 }
 
-fn of_gregorian(days: i64) -> Date {
+/// The day of the Gregorian calendar that is so many days after 1970-01-01.
+pub fn of_gregorian(days: i64) -> Date {
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -14,6 +14,7 @@ use nczchunk::{Array, ElementType};
 use crate::attribute;
 use crate::element::{self, Number};
 use crate::missing::Missing;
+pub use calendar::{Date, of_gregorian};
 use times::Times;
 
 /// How elements become values.

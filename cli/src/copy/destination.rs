@@ -72,7 +72,7 @@ impl Destination {
                 true => whole(wish.name_of_new()?, false),
                 false => Err(refused(path, "this directory is not empty and not a group")),
             },
-            Err(error) => Err(Failure::Failed(words(error))),
+            Err(error) => Err(error.clone().into()),
         }
     }
 
@@ -107,7 +107,7 @@ impl Destination {
         if wish.force {
             return Err(refused(path, "--force cannot replace an array at a URL; remove the array first"));
         }
-        let storage = nczchunk::create_storage(path).map_err(|error| Failure::Failed(words(&error)))?;
+        let storage = nczchunk::create_storage(path)?;
         Ok(Destination::Storage { storage, name: wish.name_of_new()? })
     }
 

@@ -141,13 +141,8 @@ impl Group {
 }
 
 /// All of an array, as long as its unlimited dimensions.
-fn part<'a, 'n>(
-    node: &'n Node,
-    source: &'a Array,
-    selection: &'a Selection,
-    lengths: &UnlimitedLengths<'n>,
-) -> Part<'a> {
-    let shape = (0..node.shape().len()).map(|d| lengths.len(node, d)).collect();
+fn part<'a, 'n>(node: &'n Node, source: &'a Array, selection: &'a Selection, lens: &UnlimitedLengths<'n>) -> Part<'a> {
+    let shape = (0..node.shape().len()).map(|d| lens.len(node, d)).collect();
     Part { source, selection, shape }
 }
 

@@ -60,19 +60,9 @@ impl Axis {
 
     /// A dimension of length 1, for the rows of an array that has only columns.
     fn one() -> Self {
-        let name = String::new();
-        Axis {
-            name,
-            len: 1,
-            chunklen: 1,
-            num_chunks: 1,
-            shardlen: None,
-            lead: 0,
-            listed: None,
-            start: 0,
-            count: 1,
-            stride: 1,
-        }
+        let (len, chunklen, num_chunks, count, stride) = (1, 1, 1, 1, 1);
+        let (name, shardlen, lead, listed, start) = (String::new(), None, 0, None, 0);
+        Axis { name, len, chunklen, num_chunks, shardlen, lead, listed, start, count, stride }
     }
 
     /// The elements at the positions `from..to`, which are counted from the beginning of the first chunk.
@@ -187,17 +177,14 @@ impl Axis {
     /// What is said of it beside the drawing.
     pub(super) fn words(&self, direction: &str) -> String {
         let touched = self.num_touched(0..self.num_chunks);
-        let (name, chunks, len) = (&self.name, self.num_chunks, self.chunklen);
+        let (name, whole, chunks, len) = (&self.name, self.len, self.num_chunks, self.chunklen);
         let most = if self.listed.is_some() { "up to " } else { "" };
         let step = match self.stride {
             2.. if self.count > 1 => format!(", every {} element", human::ordinal(self.stride)),
             _ => String::new(),
         };
         let shards = self.shardlen.map(|len| format!(", in shards of {len}")).unwrap_or_default();
-        format!(
-            "{direction} {name}, length {}{step}: {touched} of {chunks} chunks of {most}{len} touched{shards}",
-            self.len
-        )
+        format!("{direction} {name}, length {whole}{step}: {touched} of {chunks} chunks of {most}{len} touched{shards}")
     }
 }
 
@@ -229,12 +216,8 @@ pub(super) fn write(out: &mut impl Write, screen: &Screen, rows: Option<&Axis>, 
     for (i, row) in lines.iter().enumerate() {
         if row.begins_chunk {
             let at = if i == 0 { Row::First } else { Row::Between };
-            writeln!(
-                out,
-                "  {}{}",
-                label(row.element),
-                border(&across, at, row.begins_shard || (rows.is_none() && is_sharded))
-            )?;
+            let begins_shard = row.begins_shard || (rows.is_none() && is_sharded);
+            writeln!(out, "  {}{}", label(row.element), border(&across, at, begins_shard))?;
         }
         writeln!(out, "  {:margin$}{}", "", line(screen, row, &across, is_sharded))?;
     }

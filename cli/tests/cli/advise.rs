@@ -8,14 +8,8 @@ use super::{Temporary, run, run_at, shown};
 fn a_shape_gets_advice() {
     let arguments = ["advise", "--shape", "8760x721x1440", "--pattern", "map=0.7,series=0.3", "--decoding", "1G"];
     let text = run(&arguments).text();
-    let rows = [
-        "8760 x 721 x 1440 in chunks of ",
-        "map (1 x 721 x 1440), 70 % of the reads",
-        "  netCDF-C ",
-        "  h5py ",
-        "  rechunkit ",
-    ];
-    for row in rows {
+    let shape = "8760 x 721 x 1440 in chunks of ";
+    for row in [shape, "map (1 x 721 x 1440), 70 % of the reads", "  netCDF-C ", "  h5py ", "  rechunkit "] {
         assert!(text.contains(row), "{row}: {text}");
     }
     let slow = [&arguments[..], &["--latency", "50ms", "--bandwidth", "100M", "--shard", "256M", "--json"]].concat();

@@ -153,10 +153,8 @@ fn a_listing_is_one_document() {
     std::fs::create_dir(directory.join("a")).unwrap();
     std::fs::write(directory.join("a/zarr.json"), r#"{"zarr_format":3,"node_type":"array","shape":[1]}"#).unwrap();
     let document = json(&run_at(&directory, &["list", "@", "--json"]).text());
-    assert_eq!(
-        (&document["nodes"][1]["kind"], document["nodes"][1]["error"].is_string()),
-        (&"unreadable".into(), true)
-    );
+    let node = &document["nodes"][1];
+    assert_eq!((&node["kind"], node["error"].is_string()), (&"unreadable".into(), true));
 }
 
 #[test]
@@ -179,8 +177,6 @@ fn all_of_an_array_is_one_document() {
     let nan = nan.with_attributes_json(r#"{"valid":[NaN,1]}"#);
     Array::create(&*directory, "a", &nan).unwrap();
     let document = json(&run_at(&directory, &["info", "@", "a", "--json"]).text());
-    assert_eq!(
-        (&document["attributes"]["valid"], document["fill_value"].is_string()),
-        (&serde_json::json!(["NaN", 1]), true)
-    );
+    assert_eq!(document["attributes"]["valid"], serde_json::json!(["NaN", 1]));
+    assert!(document["fill_value"].is_string());
 }

@@ -49,10 +49,8 @@ fn each_axis_is_made_shorter_by_itself() {
     assert_eq!((lines[0], lines.len()), ("TIME", 18));
     assert!(lines[1].trim_start().starts_with("0000-01-16T06:00┤") && lines[12].contains('│'), "{text}");
     // Longitudes are those of the array COADSX.
-    assert!(
-        lines[14].trim_start().starts_with("21  ") && lines[15].trim_start().starts_with("COADSX (degrees_east)"),
-        "{text}"
-    );
+    let [numbers, name] = [14, 15].map(|i| lines[i].trim_start());
+    assert!(numbers.starts_with("21  ") && name.starts_with("COADSX (degrees_east)"), "{text}");
 }
 
 #[test]

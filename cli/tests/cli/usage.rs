@@ -26,31 +26,23 @@ fn help_tells_all_commands() {
 
 #[test]
 fn what_cannot_be_asked_for_is_2() {
+    const SST: &str = "data/coads_sst.zarr";
     for (arguments, words) in [
         (&["plant", "data"][..], "unrecognized subcommand 'plant'"),
         (&["dump"], "<PATH>"),
-        (&["dump", "data/coads_sst.zarr", "-s", "0,a"], "expected an index or start:stop:step, found 'a'"),
-        (&["dump", "data/coads_sst.zarr", "-s", "::-1"], "a step must be at least 1"),
+        (&["dump", SST, "-s", "0,a"], "expected an index or start:stop:step, found 'a'"),
+        (&["dump", SST, "-s", "::-1"], "a step must be at least 1"),
+        (&["dump", SST, "-s", "0,0:91"], "nczchunk: --slab: dimension 1 (COADSY, length 90): stop 91"),
         (
-            &["dump", "data/coads_sst.zarr", "-s", "0,0:91"],
-            "nczchunk: --slab: dimension 1 (COADSY, length 90): stop 91",
-        ),
-        (
-            &["dump", "data/coads_sst.zarr", "-s", "0,0,0,0"],
+            &["dump", SST, "-s", "0,0,0,0"],
             "nczchunk: --slab: the hyperslab has 4 parts, but the array has 3 dimensions",
         ),
-        (&["dump", "data/coads_sst.zarr", "-f", "xml"], "'xml'"),
+        (&["dump", SST, "-f", "xml"], "'xml'"),
         (&["info", "data/coads_sst.nc"], "name the array; the arrays are: TIME, COADSY, COADSX, SST"),
-        (
-            &["info", "data/coads_sst.zarr", "--threads", "0"],
-            "'--threads <N>': expected a number of threads of at least 1",
-        ),
-        (&["copy", "data/coads_sst.zarr", "x", "--separator", "-"], "'--separator <CHARACTER>': expected . or /"),
-        (
-            &["copy", "data/coads_sst.zarr", "x", "--codec", "zstd:3.5"],
-            "'--codec <CODEC>': expected an integer or KEY=",
-        ),
-        (&["map", "data/coads_sst.zarr", "-r", "3"], "two numbers separated by a colon"),
+        (&["info", SST, "--threads", "0"], "'--threads <N>': expected a number of threads of at least 1"),
+        (&["copy", SST, "x", "--separator", "-"], "'--separator <CHARACTER>': expected . or /"),
+        (&["copy", SST, "x", "--codec", "zstd:3.5"], "'--codec <CODEC>': expected an integer or KEY="),
+        (&["map", SST, "-r", "3"], "two numbers separated by a colon"),
     ] {
         let message = run(arguments).message(2);
         assert!(message.contains(words), "{message}");
@@ -76,10 +68,9 @@ fn completions_and_manual_pages_are_generated() {
     let expected: Vec<String> = of_commands.iter().map(|name| format!("nczchunk-{name}.1")).collect();
     assert_eq!(pages, [expected, vec!["nczchunk.1".to_owned()]].concat());
     let page = std::fs::read_to_string(directory.join("man1/nczchunk-dump.1")).unwrap();
-    assert!(
-        page.contains("Writes the elements of a hyperslab") && page.contains("10:30      elements 10 to 29"),
-        "{page}"
-    );
+    for words in ["Writes the elements of a hyperslab", "10:30      elements 10 to 29"] {
+        assert!(page.contains(words), "{page}");
+    }
 }
 
 #[test]

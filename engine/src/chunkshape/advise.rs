@@ -39,7 +39,7 @@
 //!
 //! and half of a step for each chunk, but no more than all of it.
 
-use super::arguments::check;
+use super::check;
 use super::{NETCDF_TARGET_BYTES, RECHUNKIT_TARGET_BYTES, h5py, netcdf, rechunkit};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-use super::arguments::check;
+use super::check;
 use crate::error::Result;
 
 /// What h5py takes an unlimited dimension without elements for.

@@ -8,7 +8,6 @@
 //! [`advise`](fn@advise) finds the shape that costs least for the ways in which an array is read.
 
 mod advise;
-mod arguments;
 mod h5py;
 mod netcdf;
 mod rechunkit;
@@ -17,3 +16,18 @@ pub use advise::{Cost, Costs, Pattern, advise, cost, survey};
 pub use h5py::h5py;
 pub use netcdf::{NETCDF_TARGET_BYTES, netcdf};
 pub use rechunkit::{RECHUNKIT_TARGET_BYTES, rechunkit};
+
+use crate::dims::check_rank;
+use crate::error::{ErrorKind, Result};
+
+/// Checks what all of them are given.
+fn check(dimlens: &[usize], typesize: usize, chunklens: &[usize]) -> Result<()> {
+    check_rank(dimlens.len())?;
+    if typesize == 0 {
+        return Err(ErrorKind::Argument("the element size is 0").into());
+    }
+    if chunklens.len() != dimlens.len() {
+        return Err(ErrorKind::Argument("there must be one chunk length for each dimension").into());
+    }
+    Ok(())
+}

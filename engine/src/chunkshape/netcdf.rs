@@ -1,4 +1,4 @@
-use super::arguments::check;
+use super::check;
 use crate::error::{ErrorKind, Result};
 
 /// The size netCDF-C aims at when it is built with its defaults: 16 MiB. It is netCDF-C's `DEFAULT_CHUNK_SIZE`.

@@ -1,4 +1,4 @@
-use super::arguments::check;
+use super::check;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The size rechunkit aims at unless told otherwise: 2 MiB.

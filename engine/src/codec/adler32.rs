@@ -14,7 +14,8 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     ..Definition::DEFAULT
 }];
 
-struct Adler32;
+#[derive(Default)]
+pub(super) struct Adler32;
 
 impl Sum for Adler32 {
     const NAME: &'static str = "adler32";

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, boxed};
 use super::planes::bits;
-use super::traits::Codec;
+use super::traits::{Codec, decoded_only};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
@@ -86,6 +86,12 @@ impl<'e> Blocks<'e> {
         let bytes = self.take(4)?.first_chunk().ok_or(ErrorKind::Internal)?;
         Ok(u32::from_be_bytes(*bytes) as usize)
     }
+
+    /// What is stored of a block, behind its size.
+    fn stored(&mut self) -> Result<&'e [u8]> {
+        let len = self.number()?;
+        self.take(len)
+    }
 }
 
 impl Bitshuffle {
@@ -115,16 +121,14 @@ impl Bitshuffle {
         if matches!(self.inner, Inner::Nothing) {
             return blocks.take(len);
         }
-        let stored_len = blocks.number()?;
-        let stored = blocks.take(stored_len)?;
-        let mut planes = Buffer::new(memory.room(len)?);
         match &self.inner {
             Inner::Nothing => {}
             #[cfg(feature = "lz4")]
-            Inner::Lz4 => super::lz4::block::decode(stored, planes.room(), false)?,
+            Inner::Lz4 => super::lz4::block::decode(blocks.stored()?, memory.room(len)?, false)?,
             #[cfg(feature = "zstd")]
             Inner::Zstd(zstd) => {
-                zstd.decode(stored, 0..len, &mut planes)?;
+                let mut planes = Buffer::new(memory.room(len)?);
+                zstd.decode(blocks.stored()?, 0..len, &mut planes)?;
                 if planes.filled().len() != len {
                     return Err(corrupt("a block holds fewer bytes than it says").into());
                 }
@@ -160,8 +164,7 @@ impl Codec for Bitshuffle {
             let len = blocks.block_size.min(in_planes - begin);
             let mut ahead = Blocks { ..blocks };
             if begin + len <= needed.start {
-                let stored_len = if matches!(self.inner, Inner::Nothing) { len } else { ahead.number()? };
-                ahead.take(stored_len)?;
+                if matches!(self.inner, Inner::Nothing) { ahead.take(len)? } else { ahead.stored()? };
                 decoded.skip(len);
             } else {
                 let planes = self.planes(&mut ahead, len, &mut memory)?;
@@ -184,13 +187,7 @@ impl Codec for Bitshuffle {
         true
     }
 
-    fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
-        Err(ErrorKind::Encode { codec: NAME, reason: "it is decoded only" }.into())
-    }
-
-    fn can_encode(&self) -> bool {
-        false
-    }
+    decoded_only!(NAME, "it is decoded only");
 }
 
 #[cfg(test)]

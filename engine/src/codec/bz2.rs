@@ -10,7 +10,7 @@ use std::ops::Range;
 use libbz2_rs_sys as sys;
 
 use super::definition::{Definition, Setting, boxed};
-use super::traits::{Codec, InNumcodecs};
+use super::traits::{self, Codec, InNumcodecs};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -158,7 +158,7 @@ fn encode_steps(stream: &mut sys::bz_stream, mut input: &[u8], encoded: &mut Buf
         match code {
             sys::BZ_STREAM_END => return Ok(()),
             sys::BZ_RUN_OK | sys::BZ_FINISH_OK if taken > 0 || written > 0 => {}
-            _ => return Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into()),
+            _ => return traits::written(false, NAME),
         }
     }
 }

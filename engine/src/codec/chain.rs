@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::traits::{Codec, InNumcodecs};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limit;
 
 /// Codecs in the order of encoding.
@@ -34,18 +34,15 @@ pub type Between<'s> = [&'s mut Scratch; 2];
 
 impl<'c> Chain<'c> {
     /// Makes room for one more codec.
-    #[doc(hidden)]
     pub fn reserve(&mut self) -> Result<()> {
         Ok(self.codecs.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?)
     }
 
     /// Adds a codec at the end: it encodes what the others have made. There is [room](Self::reserve) for it.
-    #[doc(hidden)]
     pub fn push(&mut self, codec: Box<dyn Codec + 'c>) {
         self.codecs.push(codec);
     }
 
-    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.codecs.is_empty()
     }
@@ -60,31 +57,26 @@ impl<'c> Chain<'c> {
         self.codecs.iter().map(|codec| codec.name())
     }
 
-    #[doc(hidden)]
     pub fn is_concurrent(&self) -> bool {
         self.codecs.iter().all(|codec| codec.is_concurrent())
     }
 
-    #[doc(hidden)]
     pub fn can_encode(&self) -> bool {
         self.codecs.iter().all(|codec| codec.can_encode())
     }
 
     /// Which codec's settings are the reason that it cannot encode, and why.
-    #[doc(hidden)]
     pub fn why_not_encoded(&self) -> Option<(&str, &'static str)> {
         self.codecs.iter().find_map(|codec| Some((codec.name(), codec.why_not_encoded()?)))
     }
 
     /// The most bytes that a chunk can take encoded by all codecs in one go.
-    #[doc(hidden)]
     pub fn encoded_bound(&self, chunk_bytes: usize) -> usize {
         self.codecs.iter().fold(chunk_bytes, |size, codec| codec.encoded_bound(size))
     }
 
     /// The most bytes of memory that so many threads take to encode or decode one chunk: what lies between the codecs,
     /// if it is encoded also what the last one makes, and what the codecs take themselves in each thread.
-    #[doc(hidden)]
     pub fn working_memory(&self, chunk_bytes: usize, encodes: bool, threads: usize) -> usize {
         let (mut size, mut largest, mut own) = (chunk_bytes, 0, 0usize);
         for codec in &self.codecs {
@@ -126,7 +118,6 @@ impl<'c> Chain<'c> {
     /// Decodes a stored chunk into an empty buffer of a chunk's size. The bytes `needed` are there afterwards, with all
     /// before them; if they reach to the end, the chunk has exactly the size of the buffer. Or nothing is copied, and
     /// what is returned are the bytes, as they belong into the buffer: see [`Codec::decoded_as_is`].
-    #[doc(hidden)]
     pub fn decode<'i>(
         &self,
         stored: &'i [u8],
@@ -221,7 +212,6 @@ impl<'c> Chain<'c> {
     }
 
     /// Encodes a chunk with all codecs, by up to so many threads.
-    #[doc(hidden)]
     pub fn encode<'s>(&self, chunk: &[u8], between: Between<'s>, threads: usize) -> Result<&'s [u8]> {
         let [mut spare, mut last] = between;
         let mut given = None;
@@ -267,16 +257,12 @@ pub(super) fn decode_between(
         let mut decoded = Buffer::new(room.room(size)?);
         match codec.decode(input, stage.needed.clone(), &mut decoded) {
             Ok(()) => return Ok((decoded.filled().len(), decoded.has_gaps())),
-            Err(error) if !grows || size == stage.size || !is_too_little_room(&error) => return Err(error),
+            Err(error) if !grows || size == stage.size => return Err(error),
+            Err(error) if !matches!(error.kind(), ErrorKind::DecodedLength { .. }) => return Err(error),
             Err(_) if size == most => return Err(limit.exceeded(None)),
             Err(_) => size = size.saturating_mul(4).min(most),
         }
     }
-}
-
-/// Whether a codec has decoded more than there was room for.
-fn is_too_little_room(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::DecodedLength { .. })
 }
 
 #[cfg(test)]
@@ -349,7 +335,7 @@ mod tests {
         assert_eq!(decoded(&stored, 0..5), (Ok(()), vec![0..5, 0..5], false, b"01234".to_vec()));
         assert_eq!(decoded(&stored, 2..5), (Ok(()), vec![2..5, 2..5], true, b"\0\x00234".to_vec()));
         for (needed, found) in [(2..5, 4), (0..10, 9)] {
-            let too_few = Err(Error::from(ErrorKind::DecodedLength { found: Some(found), expected: 10 }));
+            let too_few = Err(ErrorKind::DecodedLength { found: Some(found), expected: 10 }.into());
             assert_eq!(decoded(&stored[..found], needed).0, too_few);
         }
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::definition::boxed;
 use super::steps::Steps;
-use super::traits::Codec;
+use super::traits::{Codec, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -47,13 +47,6 @@ fn compared<'e, S: Sum>(parts: Option<(&'e [u8], &[u8; SUM])>) -> Result<&'e [u8
     Ok(data)
 }
 
-/// Decodes with a checksum, in one step. If not all is needed, data at the end and the checksum may be missing.
-pub(super) fn give<S: Sum>(encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
-    let data = if steps.is_to_end() { verified::<S>(encoded)? } else { &encoded[..encoded.len().min(steps.size())] };
-    steps.give(data)?;
-    Ok(true)
-}
-
 /// The data before a checksum, which there are up to `size` bytes of, as far as they reach. They are compared with it
 /// if all of them are there.
 pub(super) fn data<S: Sum>(encoded: &[u8], needed: Range<usize>, size: usize) -> Result<&[u8]> {
@@ -69,104 +62,78 @@ pub(super) fn data<S: Sum>(encoded: &[u8], needed: Range<usize>, size: usize) ->
     Ok(encoded.get(..needed.end.min(size)).ok_or(corrupt)?)
 }
 
-/// Decodes with a checksum.
-pub(super) fn decode<S: Sum>(encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-    decoded.write(data::<S>(encoded, needed, decoded.capacity())?);
-    Ok(())
-}
-
-/// Encodes with a checksum.
-pub(super) fn encode<S: Sum>(decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-    if encoded.write(decoded) && encoded.write(&S::of(decoded).to_le_bytes()) {
-        Ok(())
-    } else {
-        Err(ErrorKind::Encode { codec: S::NAME, reason: "the output buffer is too small" }.into())
-    }
-}
-
 /// What a checksum that follows the data is as a codec.
-#[cfg(any(feature = "crc32c", feature = "fletcher32"))]
 macro_rules! codec_with_sum {
-    ($sum:ty) => {
-        impl $crate::codec::traits::Codec for $sum {
+    ($feature:literal, $sum:ty) => {
+        #[cfg(feature = $feature)]
+        impl Codec for $sum {
             fn name(&self) -> &str {
                 Self::NAME
             }
 
-            fn numcodecs(&self) -> Option<$crate::codec::traits::InNumcodecs> {
+            fn numcodecs(&self) -> Option<super::traits::InNumcodecs> {
                 Self::IS_NUMCODECS.then_some((Self::NAME, None))
             }
 
             fn encoded_bound(&self, decoded_size: usize) -> usize {
-                decoded_size.saturating_add($crate::codec::checksum::SUM)
+                decoded_size.saturating_add(SUM)
             }
 
             fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
-                decoded_size.checked_add($crate::codec::checksum::SUM)
+                decoded_size.checked_add(SUM)
             }
 
-            fn needed_encoded(&self, needed: std::ops::Range<usize>, _: usize) -> std::ops::Range<usize> {
+            fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
                 needed
             }
 
-            fn decoded_for(&self, _: std::ops::Range<usize>) -> usize {
+            fn decoded_for(&self, _: Range<usize>) -> usize {
                 0
             }
 
-            fn decode(
-                &self,
-                encoded: &[u8],
-                needed: std::ops::Range<usize>,
-                decoded: &mut $crate::buffer::Buffer<'_>,
-            ) -> $crate::error::Result<()> {
-                $crate::codec::checksum::decode::<Self>(encoded, needed, decoded)
+            fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+                decoded.write(data::<Self>(encoded, needed, decoded.capacity())?);
+                Ok(())
             }
 
-            fn decoded_as_is(
-                &self,
-                encoded: &[u8],
-                needed: std::ops::Range<usize>,
-                size: usize,
-            ) -> $crate::error::Result<Option<usize>> {
-                $crate::codec::checksum::data::<Self>(encoded, needed, size).map(|data| Some(data.len()))
+            fn decoded_as_is(&self, encoded: &[u8], needed: Range<usize>, size: usize) -> Result<Option<usize>> {
+                data::<Self>(encoded, needed, size).map(|data| Some(data.len()))
             }
 
-            fn decode_in_steps(
-                &self,
-                encoded: &[u8],
-                steps: &mut $crate::codec::steps::Steps<'_, '_>,
-            ) -> $crate::error::Result<bool> {
-                $crate::codec::checksum::give::<Self>(encoded, steps)
+            /// In one step. If not all is needed, data at the end and the checksum may be missing.
+            fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+                let up_to_end = &encoded[..encoded.len().min(steps.size())];
+                steps.give(if steps.is_to_end() { verified::<Self>(encoded)? } else { up_to_end })?;
+                Ok(true)
             }
 
             fn says_too_little_room(&self) -> bool {
                 true
             }
 
-            fn encode(&self, decoded: &[u8], encoded: &mut $crate::buffer::Buffer<'_>) -> $crate::error::Result<()> {
-                $crate::codec::checksum::encode::<Self>(decoded, encoded)
+            fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+                written(encoded.write(decoded) && encoded.write(&Self::of(decoded).to_le_bytes()), Self::NAME)
             }
         }
     };
 }
-#[cfg(any(feature = "crc32c", feature = "fletcher32"))]
-pub(super) use codec_with_sum;
+codec_with_sum!("adler32", super::adler32::Adler32);
+codec_with_sum!("crc32", super::crc32::Crc32);
+codec_with_sum!("crc32c", super::crc32c::Crc32c);
+codec_with_sum!("fletcher32", super::fletcher32::Fletcher32);
 
 /// What is said of another place than the start and the end.
 pub(super) const NO_PLACE: &str = "expected start or end";
 
 /// The codec with its checksum at the `start` or at the `end`.
-pub(super) fn at<S: Sum + 'static>(place: &str) -> Result<Box<dyn Codec>> {
-    boxed(Checksum::<S> { is_first: place == "start", sum: PhantomData })
+pub(super) fn at<S: Sum + Codec + Default + 'static>(place: &str) -> Result<Box<dyn Codec>> {
+    if place == "start" { boxed(First::<S>(PhantomData)) } else { boxed(S::default()) }
 }
 
-/// A codec with a checksum before or behind the data.
-struct Checksum<S> {
-    is_first: bool,
-    sum: PhantomData<S>,
-}
+/// A codec with a checksum before the data.
+struct First<S>(PhantomData<S>);
 
-impl<S: Sum> Codec for Checksum<S> {
+impl<S: Sum> Codec for First<S> {
     fn name(&self) -> &str {
         S::NAME
     }
@@ -180,10 +147,9 @@ impl<S: Sum> Codec for Checksum<S> {
     }
 
     fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
-        let before = if self.is_first { SUM } else { 0 };
         // From the first byte on the checksum is among them, for it may turn out that all the data are there.
-        let start = if needed.start == 0 { 0 } else { needed.start.saturating_add(before) };
-        start..needed.end.saturating_add(before)
+        let start = if needed.start == 0 { 0 } else { needed.start.saturating_add(SUM) };
+        start..needed.end.saturating_add(SUM)
     }
 
     fn decoded_for(&self, _: Range<usize>) -> usize {
@@ -191,9 +157,6 @@ impl<S: Sum> Codec for Checksum<S> {
     }
 
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-        if !self.is_first {
-            return decode::<S>(encoded, needed, decoded);
-        }
         let corrupt = |reason| ErrorKind::Corrupt { codec: S::NAME, reason };
         let data = encoded.get(SUM..).ok_or(corrupt("the checksum is missing"))?;
         let capacity = decoded.capacity();
@@ -213,9 +176,6 @@ impl<S: Sum> Codec for Checksum<S> {
     }
 
     fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
-        if !self.is_first {
-            return give::<S>(encoded, steps);
-        }
         let is_verified = steps.is_to_end();
         let data = if is_verified { verified_first::<S>(encoded)? } else { encoded.get(SUM..).unwrap_or_default() };
         steps.give(data)?;
@@ -227,13 +187,6 @@ impl<S: Sum> Codec for Checksum<S> {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        if !self.is_first {
-            return encode::<S>(decoded, encoded);
-        }
-        if encoded.write(&S::of(decoded).to_le_bytes()) && encoded.write(decoded) {
-            Ok(())
-        } else {
-            Err(ErrorKind::Encode { codec: S::NAME, reason: "the output buffer is too small" }.into())
-        }
+        written(encoded.write(&S::of(decoded).to_le_bytes()) && encoded.write(decoded), S::NAME)
     }
 }

@@ -14,7 +14,8 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     ..Definition::DEFAULT
 }];
 
-struct Crc32;
+#[derive(Default)]
+pub(super) struct Crc32;
 
 impl Sum for Crc32 {
     const NAME: &'static str = "crc32";

@@ -1,7 +1,7 @@
 //! crc32c, the CRC of RFC 3720, which Zarr has as a codec.
 
-use super::checksum::{self, Sum, codec_with_sum};
-use super::definition::{Definition, Setting, Written, boxed};
+use super::checksum::{self, Sum};
+use super::definition::{Definition, Setting, Written};
 
 pub(super) const CODECS: &[Definition] = &[Definition {
     v2: Crc32c::NAME,
@@ -10,10 +10,7 @@ pub(super) const CODECS: &[Definition] = &[Definition {
     settings: &[
         Setting::words("location", &["end", "start"], checksum::NO_PLACE).written(Written::IfSet, Written::IfSet)
     ],
-    make: |settings, _, _| match settings.word("location") {
-        "end" => boxed(Crc32c),
-        place => checksum::at::<Crc32c>(place),
-    },
+    make: |settings, _, _| checksum::at::<Crc32c>(settings.word("location")),
     ..Definition::DEFAULT
 }];
 
@@ -28,8 +25,6 @@ impl Sum for Crc32c {
         ::crc32c::crc32c(data)
     }
 }
-
-codec_with_sum!(Crc32c);
 
 #[cfg(test)]
 mod tests {

@@ -16,35 +16,25 @@ pub use crate::setting::{Given, Kind, Setting, Written};
 pub struct Definition {
     /// The `id` that numcodecs and so Zarr v2 has; empty if Zarr v2 has no such codec. If both names are empty, it is
     /// one of HDF5's filters alone.
-    #[doc(hidden)]
     pub v2: &'static str,
     /// The name that is written in Zarr v3, where `numcodecs.` with the `id` is read, too.
-    #[doc(hidden)]
     pub v3: &'static str,
     /// Whether the `id` alone is read in Zarr v3, though another name is written.
     pub(crate) is_read_bare: bool,
-    #[doc(hidden)]
     pub stage: Stage,
     /// Whether Zarr v2 has it as a compressor rather than as a filter.
-    #[doc(hidden)]
     pub is_compressor: bool,
     /// What can be set. A number in the place of a configuration is the first of these that is one.
-    #[doc(hidden)]
     pub settings: &'static [Setting],
     /// Whether settings that are not known are refused where they are read, too.
-    #[doc(hidden)]
     pub is_closed: bool,
     /// Refuses settings that do not go together or not with the elements, or replaces what stands for a default.
-    #[doc(hidden)]
     pub check: fn(&mut Settings, Elements) -> Result<()>,
     /// What the elements are encoded to.
-    #[doc(hidden)]
     pub encoded: fn(&Settings, Elements) -> Elements,
     /// Whether netCDF-C reads it from NCZarr, with these settings and elements of so many bytes.
-    #[doc(hidden)]
     pub is_netcdfs: fn(&Settings, usize) -> bool,
     /// The codec with these settings, for elements that are given like this and encoded to such.
-    #[doc(hidden)]
     pub make: fn(&Settings, Elements, Elements) -> Result<Box<dyn Codec>>,
     /// HDF5's filter that does the same: its number, and how it is made of parameters that nc_def_var_filter takes;
     /// `None` if it does not take these.
@@ -69,7 +59,6 @@ pub enum Stage {
 
 impl Stage {
     /// Whether it makes elements of elements.
-    #[doc(hidden)]
     pub fn is_of_elements(self) -> bool {
         matches!(self, Stage::EachElement | Stage::Elements)
     }
@@ -94,7 +83,6 @@ impl Definition {
     };
 
     /// Whether a name of Zarr v3's is this codec's.
-    #[doc(hidden)]
     pub fn has_v3(&self, name: &str) -> bool {
         let id = name.strip_prefix("numcodecs.");
         !name.is_empty() && self.v3 == name
@@ -102,13 +90,11 @@ impl Definition {
     }
 
     /// Its name in messages and lists.
-    #[doc(hidden)]
     pub fn name(&self) -> &'static str {
         if self.v2.is_empty() { self.v3 } else { self.v2 }
     }
 
     /// The place of a setting.
-    #[doc(hidden)]
     pub fn setting(&self, name: &str) -> Option<usize> {
         self.settings.iter().position(|setting| setting.name == name)
     }
@@ -127,7 +113,6 @@ impl fmt::Debug for Definition {
 }
 
 /// A codec in a box.
-#[allow(dead_code, reason = "codecs use it, and all of them can be left out")]
 pub(super) fn boxed(codec: impl Codec + 'static) -> Result<Box<dyn Codec>> {
     Ok(alloc::try_box(codec)?)
 }
@@ -141,27 +126,19 @@ pub struct Settings {
 
 impl Settings {
     /// Defaults only.
-    #[doc(hidden)]
     pub fn new(definition: &'static Definition) -> Result<Self> {
-        let mut given = Vec::new();
-        for setting in definition.settings {
-            alloc::push(&mut given, setting.default())?;
-        }
-        Ok(Settings { definition, given })
+        Ok(Settings { definition, given: alloc::collected(definition.settings.iter().map(Setting::default))? })
     }
 
-    #[doc(hidden)]
     pub fn definition(&self) -> &'static Definition {
         self.definition
     }
 
     /// The settings with what is given for them.
-    #[doc(hidden)]
     pub fn iter(&self) -> impl Iterator<Item = (&'static Setting, &Given)> {
         self.definition.settings.iter().zip(&self.given)
     }
 
-    #[doc(hidden)]
     pub fn set(&mut self, name: &str, given: Given) {
         if let Some(place) = self.definition.setting(name).and_then(|place| self.given.get_mut(place)) {
             *place = given;
@@ -219,7 +196,6 @@ impl Settings {
     }
 
     /// One of the setting's words.
-    #[doc(hidden)]
     pub fn word(&self, name: &str) -> &'static str {
         let setting = self.definition.setting(name).map(|place| self.definition.settings[place].kind);
         match setting {

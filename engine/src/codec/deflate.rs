@@ -6,6 +6,7 @@
 //!
 //! The states of streams are kept between chunks.
 
+use super::traits::written;
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -102,11 +103,7 @@ impl Streams {
     /// Adds a stream to the buffer.
     pub(super) fn deflate(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let mut deflater = Lease::new(&self.deflaters, || Deflater::new(self.level, self.has_header))?;
-        if deflater.deflate(decoded, encoded) {
-            Ok(())
-        } else {
-            Err(ErrorKind::Encode { codec: self.name, reason: "the output buffer is too small" }.into())
-        }
+        written(deflater.deflate(decoded, encoded), self.name)
     }
 }
 

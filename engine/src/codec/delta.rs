@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, Setting, Settings, Stage, boxed};
 use super::numbers::{self, Number, Numbers, check_whole, rounded};
-use super::traits::Codec;
+use super::traits::{Codec, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -90,8 +90,7 @@ impl Codec for Delta {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        let failed = |reason| ErrorKind::Encode { codec: NAME, reason };
-        check_whole(decoded, self.decoded).map_err(failed)?;
+        check_whole(decoded, self.decoded).map_err(|reason| ErrorKind::Encode { codec: NAME, reason })?;
         // Of complex numbers the part before, and the one before that, in turn.
         let (mut before, mut other) = (None, None);
         for number in decoded.chunks_exact(self.decoded.size()) {
@@ -100,9 +99,8 @@ impl Codec for Delta {
             let difference =
                 before.map_or(value, |before| combined(self.decoded, value, before, |a, b| a - b, |a, b| a - b));
             before = Some(value);
-            if !encoded.write(&self.encoded.bytes(self.encoded.cast(difference))[..self.encoded.size()]) {
-                return Err(failed("the output buffer is too small").into());
-            }
+            let bytes = self.encoded.bytes(self.encoded.cast(difference));
+            written(encoded.write(&bytes[..self.encoded.size()]), NAME)?;
             if self.decoded.parts() > 1 {
                 std::mem::swap(&mut before, &mut other);
             }
@@ -111,7 +109,7 @@ impl Codec for Delta {
     }
 }
 
-#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::numbers::testing::{C8, C16, big, hex, little, made};
     use super::super::testing::{decoded, encoded};

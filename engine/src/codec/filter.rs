@@ -15,7 +15,7 @@ pub(super) fn of_filter(
     Ok(make(parameters)?.ok_or(ErrorKind::Argument("the filter's parameters are invalid"))?)
 }
 
-#[cfg(all(test, feature = "blosc", feature = "fletcher32", feature = "shuffle", feature = "zlib", feature = "zstd"))]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::*;
     use crate::codec::of_filter;

@@ -81,7 +81,7 @@ impl EachNumber for FixedScaleOffset {
     }
 }
 
-#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::definition::Given;
     use super::super::numbers::testing::{C8, C16, big, hex, little, made};

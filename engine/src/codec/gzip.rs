@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::definition::{Definition, Setting, boxed};
 use super::deflate::{self, Streams, bound, corrupt, ends_early};
 use super::steps::Steps;
-use super::traits::{Codec, InNumcodecs};
+use super::traits::{Codec, InNumcodecs, written};
 use crate::buffer::Buffer;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::zstream::{crc32, crc32_of_more};
 
 const NAME: &str = "gzip";
@@ -101,18 +101,12 @@ impl Codec for Gzip {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        let no_room = ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" };
         // No flags, no time, no extra flags, an unknown system.
         let [a, b, c] = MAGIC;
-        if !encoded.write(&[a, b, c, 0, 0, 0, 0, 0, 0, 255]) {
-            return Err(no_room.into());
-        }
+        written(encoded.write(&[a, b, c, 0, 0, 0, 0, 0, 0, 255]), NAME)?;
         self.0.deflate(decoded, encoded)?;
-        if encoded.write(&crc32(decoded).to_le_bytes()) && encoded.write(&(decoded.len() as u32).to_le_bytes()) {
-            Ok(())
-        } else {
-            Err(no_room.into())
-        }
+        let (crc, len) = (crc32(decoded).to_le_bytes(), (decoded.len() as u32).to_le_bytes());
+        written(encoded.write(&crc) && encoded.write(&len), NAME)
     }
 }
 

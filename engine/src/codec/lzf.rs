@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::definition::{Definition, boxed};
-use super::traits::Codec;
+use super::traits::{Codec, decoded_only};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -77,13 +77,7 @@ impl Codec for Lzf {
         true
     }
 
-    fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
-        Err(ErrorKind::Encode { codec: NAME, reason: "it is decoded only" }.into())
-    }
-
-    fn can_encode(&self) -> bool {
-        false
-    }
+    decoded_only!(NAME, "it is decoded only");
 }
 
 #[cfg(test)]

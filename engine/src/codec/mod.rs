@@ -80,15 +80,13 @@ codecs! {
 }
 
 pub use chain::{Between, Chain};
-pub use definition::Definition;
-pub use definition::{Given, Kind, Setting, Settings, Stage, Written};
+pub use definition::{Definition, Given, Kind, Setting, Settings, Stage, Written};
 #[cfg(feature = "lz4")]
 pub use lz4::frame::Lz4Frame;
 pub use registry::{CodecRegistry, CodecUse, MakeCodec};
 pub use traits::{Codec, InNumcodecs};
 
-use crate::error::Result;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The codecs that lay out the chunks of an array, which only what reads the metadata of arrays can do.
 const OF_ARRAYS: [&str; 6] = ["bytes", "n5_default", "reshape", "sharding_indexed", "transpose", "vlen-utf8"];

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::definition::{Elements, Settings, boxed};
-use super::traits::Codec;
+use super::traits::{Codec, written};
 use crate::buffer::Buffer;
 use crate::element::{Kind, native, native_word};
 use crate::error::{Error, ErrorKind, Result};
@@ -126,10 +126,7 @@ impl Numbers {
     pub(super) fn value(self, bits: u64) -> Number {
         match self.kind {
             Kind::Float(format) => Number::Float(format.to_f64(bits)),
-            Kind::Signed(len) => Number::Integer(((bits << (64 - len)) as i64 >> (64 - len)).into()),
-            Kind::Unsigned(len) => Number::Integer((bits << (64 - len) >> (64 - len)).into()),
-            Kind::Time => Number::Integer((bits as i64).into()),
-            _ => Number::Integer(bits.into()),
+            kind => Number::Integer(kind.integer(bits).unwrap_or(bits.into())),
         }
     }
 
@@ -327,11 +324,7 @@ impl<M: EachNumber> Codec for Each<M> {
             1 => convert(from, to, |[bits]| Ok([self.map.encode(bits)?])),
             _ => convert(from, to, |parts| self.map.encode_complex(parts)),
         };
-        Ok(converted.map_err(failed)?.ok_or(failed("the output buffer is too small"))?)
-    }
-
-    fn can_encode(&self) -> bool {
-        self.map.why_not_encoded().is_none()
+        written(converted.map_err(failed)?.is_some(), M::NAME)
     }
 
     fn why_not_encoded(&self) -> Option<&'static str> {
@@ -339,7 +332,7 @@ impl<M: EachNumber> Codec for Each<M> {
     }
 }
 
-#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
+#[cfg(all(test, feature = "default"))]
 pub(super) mod testing {
     use super::super::definition::{Definition, Elements, Given, Settings};
     use super::super::traits::Codec;

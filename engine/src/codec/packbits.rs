@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, Elements, Given, Setting, Settings, Stage, Written, boxed};
 use super::numbers::Numbers;
-use super::traits::Codec;
+use super::traits::{Codec, written};
 use crate::buffer::Buffer;
 use crate::element::Kind;
 use crate::error::{Error, ErrorKind, Result};
@@ -207,8 +207,7 @@ impl Codec for PackBits {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        let no_room = ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" };
-        let mut write = |byte: u8| if encoded.write(&[byte]) { Ok(()) } else { Err(Error::from(no_room)) };
+        let mut write = |byte: u8| written(encoded.write(&[byte]), NAME);
         let unused = self.unused(decoded.len() / self.numbers.size());
         if self.padding == Padding::First {
             write(unused)?;
@@ -238,7 +237,7 @@ impl Codec for PackBits {
     }
 }
 
-#[cfg(all(test, feature = "delta", feature = "fixedscaleoffset", feature = "quantize"))]
+#[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::numbers::testing::{little, made};
     use super::super::testing::encoded;

@@ -128,16 +128,7 @@ fn pick_from(
     steps.check()
 }
 
-#[cfg(all(
-    test,
-    feature = "blosc",
-    feature = "crc32c",
-    feature = "lz4",
-    feature = "shuffle",
-    feature = "zlib",
-    feature = "zstd",
-    not(miri)
-))]
+#[cfg(all(test, feature = "default", not(miri)))]
 // One range is a list of ranges.
 #[allow(clippy::single_range_in_vec_init)]
 mod tests {

@@ -34,7 +34,6 @@ struct Maker {
 impl CodecRegistry {
     /// Adds a function for a codec, which comes before another of the same name. `begin` gives it once nothing can fail
     /// any more.
-    #[doc(hidden)]
     pub fn add<M>(&mut self, name: &str, begin: impl FnOnce() -> M) -> Result<()>
     where
         M: Fn(&CodecUse<'_>) -> Result<Box<dyn Codec>> + Send + Sync + 'static,
@@ -48,13 +47,11 @@ impl CodecRegistry {
     }
 
     /// Whether it has none.
-    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
     /// The function for a name that metadata have: the name itself or, of `numcodecs.mine`, `mine`.
-    #[doc(hidden)]
     pub fn find(&self, name: &str) -> Option<&MakeCodec> {
         let mut registry = self;
         while let Some(maker) = &registry.0 {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, Given, Setting, boxed};
 use super::planes::bytes;
-use super::traits::{Codec, EncodedRanges, InNumcodecs};
+use super::traits::{Codec, EncodedRanges, InNumcodecs, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -149,16 +149,10 @@ impl Codec for Shuffle {
         let (elements, rest) = decoded.split_at(self.count(decoded.len()) * self.size);
         let is_done =
             encoded.room().get_mut(..elements.len()).is_some_and(|to| bytes::scatter(self.size, elements, to));
-        if !is_done {
-            return Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into());
-        }
+        written(is_done, NAME)?;
         // SAFETY: `scatter` has written so many bytes at the beginning of the buffer, which was empty.
         unsafe { encoded.set_filled(elements.len()) };
-        if encoded.write(rest) {
-            Ok(())
-        } else {
-            Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into())
-        }
+        written(encoded.write(rest), NAME)
     }
 }
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, boxed};
 use super::highest_first::{HighestFirst, mask};
-use super::traits::Codec;
+use super::traits::{Codec, decoded_only};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -249,13 +249,7 @@ impl Codec for Szip {
         true
     }
 
-    fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
-        Err(ErrorKind::Encode { codec: NAME, reason: "it is decoded only" }.into())
-    }
-
-    fn can_encode(&self) -> bool {
-        false
-    }
+    decoded_only!(NAME, "it is decoded only");
 }
 
 #[cfg(all(test, feature = "scaleoffset"))]

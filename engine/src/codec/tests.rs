@@ -66,17 +66,7 @@ fn what_is_encoded_comes_back() {
     }
 }
 
-#[cfg(all(
-    feature = "blosc",
-    feature = "crc32c",
-    feature = "fletcher32",
-    feature = "gzip",
-    feature = "lz4",
-    feature = "shuffle",
-    feature = "zlib",
-    feature = "zstd",
-    not(miri)
-))]
+#[cfg(all(feature = "default", not(miri)))]
 mod vectors {
     use super::{decoded, encoded, in_steps};
     use crate::codec::public::*;

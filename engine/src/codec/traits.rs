@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::steps::Steps;
 use crate::buffer::Buffer;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// The `id` of a codec in numcodecs, and the number among its settings that matters there, if one does.
 pub type InNumcodecs = (&'static str, Option<usize>);
@@ -45,8 +45,9 @@ pub trait Codec: Send + Sync {
     /// is not the whole buffer, the encoded bytes that [`needed_encoded`](Self::needed_encoded) leaves out may be
     /// missing, and those before the needed ones may have any values.
     ///
-    /// # Errors `Corrupt` for data that do not decode, `DecodedLength` for more than the buffer can hold,
-    /// `OutOfMemory`, or an error of the codec's own. The codec need not detect data that decode to fewer bytes.
+    /// # Errors
+    /// `Corrupt` for data that do not decode, `DecodedLength` for more than the buffer can hold, `OutOfMemory`, or an
+    /// error of the codec's own. The codec need not detect data that decode to fewer bytes.
     fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()>;
 
     /// Decodes in steps, without memory for bytes that are not needed, and ends with [`Steps::check`]. Returns `false`,
@@ -109,9 +110,9 @@ pub trait Codec: Send + Sync {
         self.encoded_bound(decoded_size)
     }
 
-    /// Whether the codec can encode.
+    /// Whether the codec can encode; by default, unless one of its settings is a reason why not.
     fn can_encode(&self) -> bool {
-        true
+        self.why_not_encoded().is_none()
     }
 
     /// The reason why the codec cannot encode, if it is one of its settings.
@@ -128,4 +129,26 @@ pub trait Codec: Send + Sync {
     fn is_concurrent(&self) -> bool {
         true
     }
+}
+
+/// The part of a [`Codec`] that encodes, for one that only decodes; and what it says of that.
+#[allow(unused_macros, reason = "codecs use it, and all of them can be left out")]
+macro_rules! decoded_only {
+    ($codec:expr, $reason:literal) => {
+        fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
+            Err(ErrorKind::Encode { codec: $codec, reason: $reason }.into())
+        }
+
+        fn can_encode(&self) -> bool {
+            false
+        }
+    };
+}
+#[allow(unused_imports, reason = "codecs use it, and all of them can be left out")]
+pub(super) use decoded_only;
+
+/// Refuses to encode where there was too little room to write something.
+#[allow(dead_code, reason = "codecs use it, and all of them can be left out")]
+pub(super) fn written(is_written: bool, codec: &'static str) -> Result<()> {
+    if is_written { Ok(()) } else { Err(ErrorKind::Encode { codec, reason: "the output buffer is too small" }.into()) }
 }

@@ -165,7 +165,7 @@ impl Codec for Zstd {
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let mut copy = Scratch::EMPTY;
         let decoded = before_the_end(decoded, &mut copy)?;
-        Lease::new(&self.encoders, Encoder::new)?.encode(decoded, self.level, self.checksum, encoded)
+        Lease::new(&self.encoders, Encoder::plain)?.encode(decoded, self.level, self.checksum, encoded)
     }
 }
 
@@ -192,7 +192,7 @@ fn before_the_end<'b>(bytes: &'b [u8], copy: &'b mut Scratch) -> Result<&'b [u8]
 /// What [`Codec::decode_in_steps`] does. The context has a window of its own and is not kept, for the window may be
 /// large.
 fn decode_in_steps(frames: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
-    let (decoder, mut memory) = (Decoder::with_window()?, Scratch::EMPTY);
+    let (decoder, mut memory) = (Decoder::plain()?, Scratch::EMPTY);
     let mut input = sys::ZSTD_inBuffer { src: frames.as_ptr().cast(), size: frames.len(), pos: 0 };
     let mut wanted = 0;
     while steps.next().is_some() {
@@ -232,28 +232,58 @@ const FEWER: usize = 16;
 /// which is the least that it decodes at a time.
 const HEADER: usize = 5;
 
-/// A decompression context.
-struct Decoder(NonNull<sys::ZSTD_DCtx>);
+/// A context of zstd's, and the functions that create and free it.
+macro_rules! context {
+    ($(#[$doc:meta])* $name:ident($context:ident, $create:ident, $free:ident)) => {
+        $(#[$doc])*
+        struct $name(NonNull<sys::$context>);
 
-// SAFETY: a context belongs to whoever holds it and refers to no thread.
-unsafe impl Send for Decoder {}
+        // SAFETY: a context belongs to whoever holds it and refers to no thread.
+        unsafe impl Send for $name {}
 
-// SAFETY: the pointer to the context is all there is of a decoder.
-unsafe impl OnePointer for Decoder {
-    fn into_pointer(self) -> Option<NonNull<u8>> {
-        Some(std::mem::ManuallyDrop::new(self).0.cast())
-    }
+        // SAFETY: the pointer to the context is all there is of it.
+        unsafe impl OnePointer for $name {
+            fn into_pointer(self) -> Option<NonNull<u8>> {
+                Some(std::mem::ManuallyDrop::new(self).0.cast())
+            }
 
-    unsafe fn from_pointer(pointer: NonNull<u8>) -> Self {
-        Decoder(pointer.cast())
-    }
+            unsafe fn from_pointer(pointer: NonNull<u8>) -> Self {
+                $name(pointer.cast())
+            }
+        }
+
+        impl $name {
+            /// One that has zstd's defaults.
+            fn plain() -> Result<Self> {
+                // SAFETY: the function has no requirements; it returns NULL when an allocation fails.
+                Ok($name(NonNull::new(unsafe { sys::$create() }).ok_or(ErrorKind::OutOfMemory)?))
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: the context is alive and dropped once.
+                unsafe { sys::$free(self.0.as_ptr()) };
+            }
+        }
+    };
+}
+
+context! {
+    /// A decompression context. A plain one keeps as much of what it has decoded as frames refer to, up to zstd's usual
+    /// limit of 128 MiB.
+    Decoder(ZSTD_DCtx, ZSTD_createDCtx, ZSTD_freeDCtx)
+}
+
+context! {
+    /// A compression context.
+    Encoder(ZSTD_CCtx, ZSTD_createCCtx, ZSTD_freeCCtx)
 }
 
 impl Decoder {
     fn new() -> Result<Self> {
-        // SAFETY: the function has no requirements; it returns NULL when an allocation fails.
-        let context = NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(ErrorKind::OutOfMemory)?;
-        let decoder = Decoder(context);
+        let decoder = Decoder::plain()?;
+        let context = decoder.0;
         // The next two matter for decoding piece by piece. The output buffer stays where it is
         // (ZSTD_d_stableOutBuffer), so zstd needs no buffer of its own, and a large window needs no memory. SAFETY: the
         // context is alive and not decoding.
@@ -265,12 +295,6 @@ impl Decoder {
                 .map_err(|code| failed(code, 0))?;
         }
         Ok(decoder)
-    }
-
-    /// A decoder that keeps as much of what it has decoded as frames refer to, up to zstd's usual limit of 128 MiB.
-    fn with_window() -> Result<Self> {
-        // SAFETY: the function has no requirements; it returns NULL when an allocation fails.
-        Ok(Decoder(NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(ErrorKind::OutOfMemory)?))
     }
 
     /// Decodes all frames into the buffer.
@@ -352,37 +376,7 @@ fn words(code: sys::ZSTD_ErrorCode) -> &'static str {
     unsafe { std::ffi::CStr::from_ptr(sys::ZSTD_getErrorString(code)) }.to_str().unwrap_or("unknown")
 }
 
-impl Drop for Decoder {
-    fn drop(&mut self) {
-        // SAFETY: the context is alive and dropped once.
-        unsafe { sys::ZSTD_freeDCtx(self.0.as_ptr()) };
-    }
-}
-
-/// A compression context.
-struct Encoder(NonNull<sys::ZSTD_CCtx>);
-
-// SAFETY: as for `Decoder`.
-unsafe impl Send for Encoder {}
-
-// SAFETY: as for `Decoder`.
-unsafe impl OnePointer for Encoder {
-    fn into_pointer(self) -> Option<NonNull<u8>> {
-        Some(std::mem::ManuallyDrop::new(self).0.cast())
-    }
-
-    unsafe fn from_pointer(pointer: NonNull<u8>) -> Self {
-        Encoder(pointer.cast())
-    }
-}
-
 impl Encoder {
-    fn new() -> Result<Self> {
-        // SAFETY: the function has no requirements; it returns NULL when an allocation fails.
-        let context = unsafe { sys::ZSTD_createCCtx() };
-        Ok(Encoder(NonNull::new(context).ok_or(ErrorKind::OutOfMemory)?))
-    }
-
     /// Encodes a chunk as one frame into the buffer, which has room for any.
     fn encode(&self, chunk: &[u8], level: i32, checksum: bool, buffer: &mut Buffer<'_>) -> Result<()> {
         use sys::ZSTD_cParameter::{ZSTD_c_checksumFlag, ZSTD_c_compressionLevel};
@@ -403,13 +397,6 @@ impl Encoder {
         // SAFETY: on success zstd has written `encoded` bytes, no more than there is room for.
         unsafe { buffer.set_filled(encoded) };
         Ok(())
-    }
-}
-
-impl Drop for Encoder {
-    fn drop(&mut self) {
-        // SAFETY: the context is alive and dropped once.
-        unsafe { sys::ZSTD_freeCCtx(self.0.as_ptr()) };
     }
 }
 

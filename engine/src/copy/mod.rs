@@ -307,7 +307,6 @@ impl StridedCopy {
 
     /// Whether the box lies within a source and a destination of these sizes, if its first element is at these offsets,
     /// all in bytes: each pair is an offset and a size.
-    #[doc(hidden)]
     pub fn fits(&self, source: (usize, usize), destination: (usize, usize)) -> bool {
         self.source.fits(source.0, source.1) && self.destination.fits(destination.0, destination.1)
     }

@@ -343,20 +343,13 @@ impl<'r> ChunkStore<'r> {
     /// The same of a chunk, which may have [others](ChunkReader::own_codecs).
     #[doc(hidden)]
     pub fn numcodecs_of(&self, chunk: &[isize]) -> impl Iterator<Item = (&str, Option<InNumcodecs>)> {
-        let own = match &self.reader {
-            Reader::Filling(filler) => filler.own_codecs(chunk),
-            Reader::Lending(_) | Reader::LendingTexts(_) => None,
-        };
-        own.unwrap_or(&self.codecs).numcodecs()
+        self.filler().and_then(|filler| filler.own_codecs(chunk)).unwrap_or(&self.codecs).numcodecs()
     }
 
     /// The codecs that a chunk did not go through: see [`ChunkReader::skipped_codecs`].
     #[doc(hidden)]
     pub fn skipped_codecs(&self, chunk: &[isize]) -> Result<u32> {
-        match &self.reader {
-            Reader::Lending(_) | Reader::LendingTexts(_) => Ok(0),
-            Reader::Filling(filler) => filler.skipped_codecs(chunk),
-        }
+        self.filler().map_or(Ok(0), |filler| filler.skipped_codecs(chunk))
     }
 
     /// How many bytes a chunk has as it is stored; `None` for an absent one. Only its length is asked for, where the

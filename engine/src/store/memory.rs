@@ -14,7 +14,6 @@ pub struct Memory {
 }
 
 impl Memory {
-    #[doc(hidden)]
     pub fn new() -> Result<Box<Self>, Failed> {
         try_box(Memory { chunk: Pool::new(), stored: Pool::new(), between: [Pool::new(), Pool::new()] })
     }
@@ -47,7 +46,6 @@ pub struct Workspace<'s> {
     /// A chunk as the variable has it.
     pub(crate) chunk: Lease<'s, Scratch>,
     /// What is needed to encode and decode.
-    #[doc(hidden)]
     pub encoded: Encoded<'s>,
 }
 

@@ -5,13 +5,15 @@
 //! A reader may report that a chunk is missing.
 //!
 //! ```text
-//!   zero_copy.rs   a reader that keeps chunks in memory and lends them
-//!   fill.rs        a reader that fills chunks, or ranges of them, into buffers
-//!   located.rs     where a reader's chunks are stored
-//!   flight.rs      one that is asked first and gives the answer later
-//!   base.rs        a store: its reader, its codecs, its memory
-//!   fetch.rs       a whole chunk, decoded, into a buffer
-//!   any_length.rs  and one whose length is not known before
+//!   zero_copy.rs     a reader that keeps chunks in memory and lends them
+//!   chunk_reader.rs  a reader that fills chunks, or ranges of them, into buffers
+//!   request.rs       what readers are asked for, and what they answer
+//!   located.rs       where a reader's chunks are stored
+//!   flight.rs        one that is asked first and gives the answer later
+//!   base.rs          a store: its reader, its codecs
+//!   memory.rs        and the memory that it keeps between calls
+//!   fetch.rs         a whole chunk, decoded, into a buffer
+//!   any_length.rs    and one whose length is not known before
 //! ```
 
 mod any_length;
@@ -24,16 +26,12 @@ mod memory;
 mod request;
 mod zero_copy;
 
-pub use base::ChunkStore;
-pub use base::Reader;
-pub use chunk_reader::ChunkReader;
-pub use chunk_reader::check_part;
+pub use base::{ChunkStore, Reader};
+pub use chunk_reader::{ChunkReader, check_part};
 pub use fetch::Fetched;
 pub(crate) use fetch::room_again;
-pub use flight::NOT_IN_FLIGHT;
-pub use flight::{Flight, InFlight, RawRequest, ReadCost, Sharing};
+pub use flight::{Flight, InFlight, NOT_IN_FLIGHT, RawRequest, ReadCost, Sharing};
 pub use located::{ChunkLocation, ChunkState};
 pub use memory::{Encoded, Memory, Workspace};
 pub use request::{Filled, Request};
-pub use zero_copy::{BorrowedChunk, BorrowedChunkMut, Change, Take, Taken, ZeroCopyReader};
-pub use zero_copy::{due, due_mut};
+pub use zero_copy::{BorrowedChunk, BorrowedChunkMut, Change, Take, Taken, ZeroCopyReader, due, due_mut};

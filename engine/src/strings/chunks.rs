@@ -28,7 +28,6 @@ struct Chunk {
 impl TextChunks {
     /// The texts in chunks that are stored as bytes. What is `unwritable` is refused with these words when it is
     /// written to.
-    #[doc(hidden)]
     pub fn new(bytes: ChunkStore<'static>, unwritable: Option<&'static str>) -> Self {
         TextChunks { bytes, unwritable }
     }

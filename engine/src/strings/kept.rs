@@ -35,9 +35,7 @@ fn keep(blocks: &mut Vec<Vec<u8>>, text: &CStr) -> Result<*const c_char> {
     let bytes = text.to_bytes_with_nul();
     let len = LENGTH + bytes.len();
     if blocks.last().is_none_or(|last| last.capacity() - last.len() < len) {
-        let mut block = Vec::new();
-        block.try_reserve_exact(len.max(BLOCK)).map_err(|_| ErrorKind::OutOfMemory)?;
-        alloc::push(blocks, block)?;
+        alloc::push(blocks, alloc::room(len.max(BLOCK))?)?;
     }
     let block = blocks.last_mut().ok_or(ErrorKind::Internal)?;
     let begin = block.len() + LENGTH;
@@ -86,7 +84,6 @@ unsafe extern "C" fn copy(
 
 impl KeptTexts {
     /// Reads a hyperslab of texts, by this thread alone.
-    #[doc(hidden)]
     pub fn read(
         variable: &Variable,
         store: &ChunkStore<'_>,
@@ -119,7 +116,6 @@ impl KeptTexts {
     }
 
     /// The texts in one block of C's `malloc`, each with a NUL behind it, and how many bytes these are.
-    #[doc(hidden)]
     pub fn into_block(self) -> Result<(*mut c_char, usize)> {
         let len = self.iter().map(<[u8]>::len).sum::<usize>();
         // SAFETY: the size is not 0.

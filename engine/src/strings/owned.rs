@@ -4,6 +4,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
+use crate::alloc;
 use crate::copier::Copier;
 use crate::error::{ErrorKind, Result};
 use crate::status;
@@ -20,8 +21,7 @@ unsafe impl Send for OwnedTexts {}
 impl OwnedTexts {
     /// A list of `len` NULLs.
     pub(crate) fn new(len: usize) -> Result<Self> {
-        let mut list = Vec::new();
-        list.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut list = alloc::room(len)?;
         list.resize(len, ptr::null_mut());
         Ok(OwnedTexts(list))
     }
@@ -52,7 +52,6 @@ impl OwnedTexts {
     ///
     /// # Safety
     /// `to` has room for as many pointers, aligned or not.
-    #[doc(hidden)]
     pub unsafe fn hand_over(mut self, to: *mut c_void) {
         // SAFETY: the caller's promise. The list is empty afterwards, so that nothing is freed twice.
         unsafe {

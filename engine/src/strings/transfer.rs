@@ -37,8 +37,7 @@ pub fn read(
 /// Reads a hyperslab of texts.
 pub fn read_strings(variable: &Variable, store: &ChunkStore<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
     let texts = KeptTexts::read(variable, store, hyperslab, Options::default(), &mut 0)?;
-    let mut strings = Vec::new();
-    strings.try_reserve_exact(texts.iter().len()).map_err(|_| ErrorKind::OutOfMemory)?;
+    let mut strings = alloc::room(texts.iter().len())?;
     for text in texts.iter() {
         let text = text.strip_suffix(b"\0").and_then(|text| std::str::from_utf8(text).ok());
         strings.push(alloc::text(text.ok_or(ErrorKind::Internal)?)?);
@@ -53,13 +52,8 @@ pub fn write_strings(
     hyperslab: &Hyperslab<'_>,
     values: &[impl AsRef<str>],
 ) -> Result<()> {
-    let (mut texts, mut pointers) = (Vec::new(), Vec::new());
-    for value in values {
-        alloc::push(&mut texts, c_text(value.as_ref())?)?;
-    }
-    for text in &texts {
-        alloc::push(&mut pointers, text.as_ptr())?;
-    }
+    let texts = alloc::try_collected(values.iter().map(|value| c_text(value.as_ref())))?;
+    let pointers = alloc::collected(texts.iter().map(|text| text.as_ptr()))?;
     let memory = |len| {
         if len != size_of_val(pointers.as_slice()) {
             return Err(ErrorKind::Memory { len: size_of_val(pointers.as_slice()) }.into());
@@ -72,8 +66,7 @@ pub fn write_strings(
 
 /// A text of C's.
 fn c_text(text: &str) -> Result<CString> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(text.len() + 1).map_err(|_| ErrorKind::OutOfMemory)?;
+    let mut bytes = alloc::room(text.len() + 1)?;
     bytes.extend_from_slice(text.as_bytes());
     bytes.push(0);
     CString::from_vec_with_nul(bytes).map_err(|_| ErrorKind::Argument("a string contains a NUL").into())

@@ -39,8 +39,7 @@ pub(super) fn decode(bytes: &mut Vec<u8>, count: usize) -> Result<Vec<*const c_c
     if len < least(count) {
         return Err(corrupt("the data is truncated"));
     }
-    let mut begins: Vec<*const c_char> = Vec::new();
-    begins.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory)?;
+    let mut begins: Vec<*const c_char> = alloc::room(count)?;
     let mut at = NUMBER;
     for _ in 0..count {
         let (begin, text_len) = (at + NUMBER, number(bytes, at)?);

@@ -79,7 +79,6 @@ impl<'a> Transfer<'a> {
     /// # Errors
     /// `Index` and `ChunkRange` if there are no such chunks.
     #[inline]
-    #[doc(hidden)]
     pub fn new(
         plan: &'a Plan<'a>,
         prepared: Option<&'a Prepared>,
@@ -94,7 +93,6 @@ impl<'a> Transfer<'a> {
     /// Reads into memory that the plan is for, which need not be initialised. `done` receives the number of chunks that
     /// were read, in the plan's order.
     #[inline]
-    #[doc(hidden)]
     pub fn read(&self, out: Destination<'_>, done: &mut usize) -> Result<()> {
         check_access(self.plan, Access::Read)?;
         check_memory(self.plan, out.len())?;
@@ -222,7 +220,6 @@ impl<'a> Transfer<'a> {
     /// Writes from memory that the plan is for. `done` receives the number of chunks that were written, in the plan's
     /// order; the one after them failed. With one thread those after that were not tried, unless the store has several
     /// writes in flight.
-    #[doc(hidden)]
     pub fn write(&self, data: Source<'_>, done: &mut usize) -> Result<()> {
         check_access(self.plan, Access::Write)?;
         check_memory(self.plan, data.len())?;

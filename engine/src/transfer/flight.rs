@@ -632,20 +632,9 @@ impl<'j, 'a> State<'j, 'a> {
             false => slot.memory.room(size)?.as_mut_ptr(),
         };
         slot.size = size;
-        let chunk_indices = slot.indices().as_ptr();
-        let request = slot.request();
-        // SAFETY: the request is there and not in flight. It, its list and its memory stay where they are until it has
-        // been given back: `read` does not return before that, and `is_in_flight` keeps the slot from being used.
-        let is_there = unsafe {
-            (*request).chunk_indices = chunk_indices;
-            (*request).offset = slot.begin;
-            (*request).buffer = buffer.cast();
-            (*request).size = size;
-            (*request).nbytes = 0;
-            (*request).status = 0;
-            (*request).handle = ptr::null_mut();
-            self.flight.start(request)
-        }?;
+        // SAFETY: the request is not in flight. It, its list and its memory stay where they are until it has been given
+        // back: `read` does not return before that, and `is_in_flight` keeps the slot from being used.
+        let is_there = unsafe { self.flight.start(slot.prepare(slot.begin, buffer.cast(), size)) }?;
         (slot.is_in_flight, slot.is_cancelled, slot.is_stored) = (is_there, false, false);
         self.num_in_flight += usize::from(is_there);
         Ok(is_there)
@@ -844,20 +833,10 @@ impl<'j, 'a> State<'j, 'a> {
             }
         };
         slot.write = begin_write(self.plan.variable(), self.store, &piece)?;
-        let (chunk_indices, request) = (slot.indices().as_ptr(), slot.request());
-        // SAFETY: the request is there and not in flight. It, its list and the bytes, which are the slot's or the
-        // caller's of the transfer, stay as they are until it has been given back: `run` does not return before that,
-        // and `is_in_flight` keeps the slot from being used.
-        unsafe {
-            (*request).chunk_indices = chunk_indices;
-            (*request).offset = 0;
-            (*request).buffer = bytes.cast_mut().cast();
-            (*request).size = len;
-            (*request).nbytes = 0;
-            (*request).status = 0;
-            (*request).handle = ptr::null_mut();
-            self.flight.start_store(request)
-        }?;
+        // SAFETY: the request is not in flight. It, its list and the bytes, which are the slot's or the caller's of the
+        // transfer, stay as they are until it has been given back: `run` does not return before that, and
+        // `is_in_flight` keeps the slot from being used.
+        unsafe { self.flight.start_store(slot.prepare(0, bytes.cast_mut(), len)) }?;
         (slot.is_in_flight, slot.is_cancelled, slot.is_stored) = (true, false, true);
         self.num_in_flight += 1;
         self.hold(slot_index, held);

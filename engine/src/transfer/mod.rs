@@ -132,8 +132,9 @@ impl Plan<'_> {
 
     /// Moves the box of the i-th chunk from the chunk's bytes, decoded and in stored byte order, to memory.
     ///
-    /// # Errors `Index`, `Memory` if `out` has another length than the plan's memory, `StoredLength` if `chunk` has not
-    /// the length of a chunk; `Argument` if the plan is for writing.
+    /// # Errors
+    /// `Index`, `Memory` if `out` has another length than the plan's memory, `StoredLength` if `chunk` has not the
+    /// length of a chunk; `Argument` if the plan is for writing.
     #[doc(hidden)]
     pub fn copy_from_chunk(&self, i: usize, chunk: &[u8], mut out: Destination<'_>) -> Result<()> {
         let mut walk = self.at_chunk(i, Access::Read, chunk.len(), out.len())?;

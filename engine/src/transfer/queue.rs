@@ -24,7 +24,6 @@ pub struct Queue {
 
 impl Queue {
     #[inline]
-    #[doc(hidden)]
     pub fn new(chunks: Range<usize>) -> Self {
         let (next, end) = (AtomicUsize::new(chunks.start), AtomicUsize::new(chunks.end));
         Queue { begin: chunks.start, last: chunks.end, next, end, failure: Mutex::new(None) }
@@ -47,7 +46,6 @@ impl Queue {
 
     /// The next chunks to do, at most so many.
     #[inline]
-    #[doc(hidden)]
     pub fn take(&self, block: usize) -> Option<Range<usize>> {
         // There are at most isize::MAX chunks, and each worker adds to the number once after the last: it does not
         // wrap.
@@ -64,7 +62,6 @@ impl Queue {
 
     /// Notes that a chunk failed, or that it is the first that is not to be done.
     #[cold]
-    #[doc(hidden)]
     pub fn fail(&self, chunk: usize, error: Error) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if chunk < self.end.load(Relaxed) {
@@ -75,7 +72,6 @@ impl Queue {
 
     /// Notes that no chunk can be done, and why.
     #[cold]
-    #[doc(hidden)]
     pub fn fail_all(&self, error: Error) {
         self.fail(self.begin, error);
     }
@@ -87,7 +83,6 @@ impl Queue {
 
     /// When all workers have returned: how many chunks, from the first on, were done, and the failure after them.
     #[inline]
-    #[doc(hidden)]
     pub fn finish(self, done: &mut usize) -> Result<()> {
         *done = self.end.into_inner() - self.begin;
         self.failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)

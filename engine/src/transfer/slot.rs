@@ -100,6 +100,20 @@ impl<'s> Slot<'s> {
         told.indices.extend_from_slice(indices);
         told.request.chunk_bytes = chunk_bytes;
     }
+
+    /// The request for `size` bytes of the chunk from `begin` on, at this address, as the store is to receive it.
+    ///
+    /// # Safety
+    /// The request is not in flight.
+    pub(super) unsafe fn prepare(&mut self, begin: usize, buffer: *mut u8, size: usize) -> *mut RawRequest {
+        let chunk_indices = self.indices().as_ptr();
+        // SAFETY: it is there as long as the slot, and the store does not use it now, by the caller's promise.
+        let request = unsafe { &mut (*self.told.as_ptr()).request };
+        (request.chunk_indices, request.offset) = (chunk_indices, begin);
+        (request.buffer, request.size) = (buffer.cast(), size);
+        (request.nbytes, request.status, request.handle) = (0, 0, ptr::null_mut());
+        self.request()
+    }
 }
 
 impl Drop for Slot<'_> {

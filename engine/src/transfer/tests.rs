@@ -6,6 +6,7 @@ use super::read::SKIPPED;
 use super::*;
 use crate::buffer::Buffer;
 use crate::copy::{Fence, Volume};
+use crate::open_object::Versions;
 use crate::store::{
     BorrowedChunk, BorrowedChunkMut, Change, ChunkReader, Filled, Request, Take, Taken, ZeroCopyReader,
 };
@@ -156,11 +157,20 @@ struct Asked {
     stored: Mutex<Vec<(Vec<isize>, Vec<u8>)>>,
 }
 
-/// Chunks of any rank in memory, which are filled in as a whole or, with a gap, in ranges.
+/// Chunks of any rank in memory, which are filled in as a whole or, with a gap, in ranges; what is swapped of them in
+/// parts, if there are any.
 struct Filling<'a> {
     asked: &'a Asked,
     gap: Option<usize>,
     chunk: &'a (dyn Fn(&[isize]) -> Option<Vec<u8>> + Sync),
+    swapped_part: Option<usize>,
+    versions: Versions,
+}
+
+impl<'a> Filling<'a> {
+    fn new(asked: &'a Asked, gap: Option<usize>, chunk: &'a (dyn Fn(&[isize]) -> Option<Vec<u8>> + Sync)) -> Self {
+        Filling { asked, gap, chunk, swapped_part: None, versions: Versions::Constant }
+    }
 }
 
 impl ChunkReader for Filling<'_> {
@@ -173,6 +183,14 @@ impl ChunkReader for Filling<'_> {
 
     fn range_gap(&self) -> Option<usize> {
         self.gap
+    }
+
+    fn swapped_part(&self) -> Option<usize> {
+        self.swapped_part
+    }
+
+    fn versions(&self) -> Versions {
+        self.versions
     }
 
     fn is_writable(&self) -> bool {
@@ -195,7 +213,7 @@ fn ranges_of_a_chunk_are_fetched() {
     let chunk = |_: &[isize]| Some((0..128u16).flat_map(u16::to_be_bytes).collect());
     let check = |start: [usize; 2], count: [usize; 2], stride: [isize; 2], gap, expected: &[(usize, usize)]| {
         let asked = Asked::default();
-        let store = ChunkStore::new(Filling { asked: &asked, gap: Some(gap), chunk: &chunk }).unwrap();
+        let store = ChunkStore::new(Filling::new(&asked, Some(gap), &chunk)).unwrap();
         let slab = Hyperslab::new(&start, &count).with_stride(&stride);
         let plan = Plan::new(&variable, &slab, Access::Read).unwrap();
         for prepared in [None, Some(Prepared::new(Plan::new(&variable, &slab, Access::Read).unwrap()).unwrap())] {
@@ -261,7 +279,7 @@ fn a_chunk_is_opened_once_for_all_its_ranges() {
     std::fs::write(&path, [[90; 3].as_slice(), &(0..18).collect::<Vec<u8>>()].concat()).unwrap();
     let read = |file: Option<std::fs::File>, start: [usize; 2], count: [usize; 2]| {
         let (asked, times_opened) = (Asked::default(), Mutex::new(0));
-        let filling = Filling { asked: &asked, gap: Some(1), chunk: &chunk };
+        let filling = Filling::new(&asked, Some(1), &chunk);
         let store = ChunkStore::new(InFile { filling, file, times_opened: &times_opened }).unwrap();
         let values = crate::read::<u8>(&variable, &store, &Hyperslab::new(&start, &count)).unwrap();
         drop(store);
@@ -299,8 +317,8 @@ impl ChunkReader for OfFile {
         Ok(crate::open_object::Opening::borrowed(&self.file))
     }
 
-    fn versions(&self) -> crate::open_object::Versions {
-        crate::open_object::Versions::Told
+    fn versions(&self) -> Versions {
+        Versions::Told
     }
 }
 
@@ -381,23 +399,6 @@ fn a_large_chunk_of_a_file_is_read_by_threads() {
     assert_eq!(read(&cut, [0, 0], [7, row], 3).0, of_one);
 }
 
-/// A reader in ranges, of which what is swapped is read in parts of 44 bytes.
-struct InParts<'a>(Filling<'a>);
-
-impl ChunkReader for InParts<'_> {
-    fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
-        self.0.fill(request, buffer)
-    }
-
-    fn range_gap(&self) -> Option<usize> {
-        self.0.range_gap()
-    }
-
-    fn swapped_part(&self) -> Option<usize> {
-        Some(44)
-    }
-}
-
 /// A chunk that is absent is not asked for part by part.
 #[test]
 fn an_absent_chunk_in_parts_is_asked_for_once() {
@@ -405,7 +406,8 @@ fn an_absent_chunk_in_parts_is_asked_for_once() {
     variable.set_endian(if cfg!(target_endian = "little") { Endian::Big } else { Endian::Little }).unwrap();
     variable.set_fill_value(Some(&7u32.to_ne_bytes())).unwrap();
     let asked = Asked::default();
-    let store = ChunkStore::new(InParts(Filling { asked: &asked, gap: Some(1), chunk: &|_| None })).unwrap();
+    let store =
+        ChunkStore::new(Filling { swapped_part: Some(44), ..Filling::new(&asked, Some(1), &|_| None) }).unwrap();
     assert_eq!(crate::read::<u32>(&variable, &store, &Hyperslab::all()).unwrap(), [7; 32]);
     assert_eq!(*asked.fetched.lock().unwrap(), [(vec![0], 0, 44)]);
 }
@@ -423,7 +425,8 @@ fn what_is_swapped_is_read_in_parts() {
     for (endian, volume) in [(Endian::Big, Small), (Endian::Big, Streaming), (Endian::Little, Small)] {
         variable.set_endian(endian).unwrap();
         let asked = Asked::default();
-        let store = ChunkStore::new(InParts(Filling { asked: &asked, gap: Some(1), chunk: &chunk })).unwrap();
+        let store =
+            ChunkStore::new(Filling { swapped_part: Some(44), ..Filling::new(&asked, Some(1), &chunk) }).unwrap();
         let mut out = vec![0; 14 * 32];
         let plan = Plan::new(&variable, &Hyperslab::new(&[2, 0], &[14, 4]), Access::Read).unwrap();
         let is_swapped = (endian == Endian::Big) == cfg!(target_endian = "little");
@@ -449,30 +452,13 @@ fn what_is_swapped_is_read_in_parts() {
 /// What could be replaced between two reads is read at once, though it is swapped.
 #[test]
 fn what_is_swapped_is_not_read_in_parts_that_may_be_of_two_versions() {
-    struct Replaced<'a>(InParts<'a>);
-    impl ChunkReader for Replaced<'_> {
-        fn fill(&self, request: &Request<'_>, buffer: &mut Buffer<'_>) -> Result<Filled> {
-            self.0.fill(request, buffer)
-        }
-
-        fn range_gap(&self) -> Option<usize> {
-            self.0.range_gap()
-        }
-
-        fn swapped_part(&self) -> Option<usize> {
-            self.0.swapped_part()
-        }
-
-        fn versions(&self) -> crate::open_object::Versions {
-            crate::open_object::Versions::Unknown
-        }
-    }
     let mut variable = Variable::new(&[32], &[32], 4).unwrap();
     let is_little = cfg!(target_endian = "little");
     variable.set_endian(if is_little { Endian::Big } else { Endian::Little }).unwrap();
     let chunk = |_: &[isize]| Some((0..32u32).flat_map(|i| i.swap_bytes().to_ne_bytes()).collect());
     let asked = Asked::default();
-    let reader = Replaced(InParts(Filling { asked: &asked, gap: Some(1), chunk: &chunk }));
+    let (swapped_part, versions) = (Some(44), Versions::Unknown);
+    let reader = Filling { swapped_part, versions, ..Filling::new(&asked, Some(1), &chunk) };
     let store = ChunkStore::new(reader).unwrap();
     assert_eq!(crate::read::<u32>(&variable, &store, &Hyperslab::all()).unwrap(), Vec::from_iter(0..32));
     assert_eq!(*asked.fetched.lock().unwrap(), [(vec![0], 0, 128)]);
@@ -481,7 +467,7 @@ fn what_is_swapped_is_not_read_in_parts_that_may_be_of_two_versions() {
 #[test]
 fn ranges_of_an_absent_chunk_are_fill_value() {
     let (variable, asked) = (variable(), Asked::default());
-    let store = ChunkStore::new(Filling { asked: &asked, gap: Some(1), chunk: &chunk }).unwrap();
+    let store = ChunkStore::new(Filling::new(&asked, Some(1), &chunk)).unwrap();
     let slab = Hyperslab::new(&[0, 2], &[4, 2]);
     let mut out = vec![0; 16];
     Plan::new(&variable, &slab, Access::Read).unwrap().read(&store, &mut out).unwrap();
@@ -500,7 +486,7 @@ fn writes_go_by_the_write_grid() {
     variable.set_fill_value(Some(&[9])).unwrap();
     let asked = Asked::default();
     let shard = |indices: &[isize]| (indices[0] != 2).then(|| vec![50 + indices[0] as u8; 24]);
-    let store = ChunkStore::new(Filling { asked: &asked, gap: Some(1), chunk: &shard }).unwrap();
+    let store = ChunkStore::new(Filling::new(&asked, Some(1), &shard)).unwrap();
     let plan = Plan::new(&variable, &Hyperslab::new(&[2, 0], &[7, 6]), Access::Write).unwrap();
     assert_eq!((plan.num_chunks(), plan.num_covered()), (3, 1));
     let data: Vec<u8> = (100..142).collect();
@@ -539,7 +525,7 @@ fn the_last_shard_of_the_longest_dimension_is_written() {
     variable.set_write_grid(Some(&[2, 2])).unwrap();
     let asked = Asked::default();
     let shard = |_: &[isize]| Some(vec![5; 4]);
-    let mut store = ChunkStore::new(Filling { asked: &asked, gap: None, chunk: &shard }).unwrap();
+    let mut store = ChunkStore::new(Filling::new(&asked, None, &shard)).unwrap();
     let cache = crate::Cache::new(1000).unwrap();
     store.set_cache(Some(&cache));
     let last = isize::MAX;
@@ -594,12 +580,12 @@ fn chunks_in_any_order_of_axes() {
                 }
             }
             for gap in [None, Some(1), Some(7)] {
-                let store = ChunkStore::new(Filling { asked: &asked, gap, chunk: &chunk }).unwrap();
+                let store = ChunkStore::new(Filling::new(&asked, gap, &chunk)).unwrap();
                 let mut out = vec![0; plan.selected_bytes()];
                 plan.read(&store, &mut out).unwrap();
                 assert_eq!(values(&out), expected, "{order:?}, gap {gap:?}");
             }
-            let store = ChunkStore::new(Filling { asked: &asked, gap: None, chunk: &chunk }).unwrap();
+            let store = ChunkStore::new(Filling::new(&asked, None, &chunk)).unwrap();
             let plan = Plan::new(&variable, &slab, Access::Write).unwrap();
             asked.stored.lock().unwrap().clear();
             // What is written is what is there, so chunks come back as they are, but beyond the dimensions.
@@ -630,8 +616,8 @@ fn prepared_plans_do_what_plans_do() {
             (indices[0] % 3 != 1).then(|| (0..16).map(|i| (indices[0] * 7 + indices[1] * 5) as u8 ^ i).collect())
         };
         let asked = [Asked::default(), Asked::default()];
-        let [store, other] = [0, 1]
-            .map(|i| ChunkStore::new(Filling { asked: &asked[i], gap: (i == 1).then_some(1), chunk: &chunk }).unwrap());
+        let [store, other] =
+            [0, 1].map(|i| ChunkStore::new(Filling::new(&asked[i], (i == 1).then_some(1), &chunk)).unwrap());
         let count = [rows - 1, 5];
         for slab in [Hyperslab::all(), Hyperslab::new(&[1, 1], &count)] {
             let read = || Plan::new(&variable, &slab, Access::Read).unwrap();

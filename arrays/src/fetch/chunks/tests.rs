@@ -11,7 +11,7 @@ use crate::codec::{Codec, Lz4Frame};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::hyperslab::Hyperslab;
-use crate::object::{Entry, Memory, ObjectStore, PrefixedStorage, Zip, ZipWriter, read_whole};
+use crate::object::{Entry, Memory, ObjectStore, PrefixedStorage, Zip, ZipWriter, pass_on, read_whole};
 use crate::variable::Endian;
 
 /// What is told of a chunk.
@@ -189,16 +189,10 @@ impl ObjectStore for Counting {
         self.0.read(name, begin, buffer)
     }
 
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.0.list(prefix, one)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
-
-    fn is_writable(&self) -> bool {
-        true
+    pass_on! { self => self.0;
+        list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
+        write(name: &str, bytes: &[u8]) -> Result<()>;
+        is_writable() -> bool;
     }
 }
 

@@ -130,12 +130,9 @@ fn a_shard_that_is_needed_is_read_at_once() {
 }
 
 /// An array of bytes in shards of so many chunks, each of 100 bytes, of a storage in which `change` comes first.
-fn row_of_shards(
-    [len, of_shard]: [usize; 2],
-    change: impl FnOnce(&mut DelayedStorage),
-) -> (Arc<DelayedStorage>, Array) {
+fn row_of_shards([len, of_shard]: [usize; 2], with: impl FnOnce(&mut DelayedStorage)) -> (Arc<DelayedStorage>, Array) {
     let mut later = DelayedStorage::new();
-    change(&mut later);
+    with(&mut later);
     let later = Arc::new(later);
     let (len, of_shard) = ([100 * len], [100 * of_shard]);
     let description = crate::Description::new(&len, crate::ElementType::UByte)

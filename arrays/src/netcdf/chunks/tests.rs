@@ -78,7 +78,7 @@ fn a_read_that_fails_ends_the_others() {
 #[test]
 fn a_file_that_is_gone_is_an_error() {
     let bytes = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../data/coads_sst.nc")).unwrap();
-    let directory = std::env::temp_dir().join(format!("nczchunk-gone-{}", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("gone");
     // The one is asked for parts of the file, and of the other it is opened.
     for storage in [Storage::new(Memory::new()), Storage::new(Directory::create(&directory).unwrap())] {
         let storage = storage.unwrap();
@@ -91,5 +91,4 @@ fn a_file_that_is_gone_is_an_error() {
             assert_eq!((error.kind(), error.chunk()), (ErrorKind::NotFound("file"), Some(&[0, 0, 0][..])));
         }
     }
-    std::fs::remove_dir_all(&directory).unwrap();
 }

@@ -86,17 +86,12 @@ impl Root {
     }
 
     /// Reads from a file, and tells its length. The standard library knows no number of a file that never comes back.
-    pub(super) fn read(
-        &self,
-        name: &str,
-        begin: ByteRange,
-        buffer: &mut Buffer<'_>,
-    ) -> io::Result<Option<ObjectState>> {
+    pub(super) fn read(&self, name: &str, at: ByteRange, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
         if buffer.capacity() == 0 {
             return Ok(self.find(name)?.map(|(_, metadata)| (metadata.len(), None)));
         }
         let Some((file, state)) = self.open_file(name)? else { return Ok(None) };
-        positioned::read(&file, state.0, begin, buffer)?;
+        positioned::read(&file, state.0, at, buffer)?;
         Ok(Some(state))
     }
 

@@ -62,21 +62,14 @@ impl Root {
     }
 
     /// Reads from a file, and tells its length and [version].
-    pub(super) fn read(
-        &self,
-        name: &str,
-        begin: ByteRange,
-        buffer: &mut Buffer<'_>,
-    ) -> io::Result<Option<ObjectState>> {
-        self.unless_absent(if buffer.capacity() == 0 {
-            self.status(name).and_then(|status| Ok((length(&status)?, version(&status))))
-        } else {
-            self.open_to_read(name).and_then(|(file, status)| {
-                let len = length(&status)?;
-                positioned::read(&file, len, begin, buffer)?;
-                Ok((len, version(&status)))
-            })
-        })
+    pub(super) fn read(&self, name: &str, at: ByteRange, buffer: &mut Buffer<'_>) -> io::Result<Option<ObjectState>> {
+        if buffer.capacity() == 0 {
+            let status = self.status(name);
+            return self.unless_absent(status.and_then(|status| Ok((length(&status)?, version(&status)))));
+        }
+        let Some((file, state)) = self.open_file(name)? else { return Ok(None) };
+        positioned::read(&file, state.0, at, buffer)?;
+        Ok(Some(state))
     }
 
     /// Opens a file to read it, and tells of it what [`read`](Self::read) does.

@@ -25,7 +25,7 @@ pub use self::writer::ZipWriter;
 use super::byte_range::ByteRange;
 use super::file::OneFile;
 use super::flight::Limits;
-use super::traits::{Entry, Found, ObjectStore, Route, check_name, check_prefix, latency};
+use super::traits::{Entry, Found, ObjectStore, Route, check_name, check_prefix, latency, pass_on};
 use super::whole::filled;
 use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
@@ -416,12 +416,9 @@ impl<O: ObjectStore> ObjectStore for Zip<O> {
         true
     }
 
-    fn is_concurrent(&self) -> bool {
-        self.objects.is_concurrent()
-    }
-
-    fn gap(&self) -> usize {
-        self.objects.gap()
+    pass_on! { self => self.objects;
+        is_concurrent() -> bool;
+        gap() -> usize;
     }
 
     fn routed_limits(&self) -> Option<Limits> {

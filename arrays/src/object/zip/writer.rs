@@ -242,7 +242,7 @@ impl ObjectStore for ZipWriter {
         check_name(name).map_err(|error| error.in_object(name))?;
         let mut state = self.state()?;
         if state.is_finished && state.entries.get(name).is_some() {
-            return Err(Error::from(ErrorKind::ReadOnly).in_object(name));
+            return Err(ErrorKind::ReadOnly.in_object(name));
         }
         state.entries.remove(name);
         Ok(())

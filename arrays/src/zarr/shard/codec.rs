@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::layout::{Layout, corrupt};
-use crate::alloc::Scratch;
+use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
 use crate::codec::{Between, Chain, Codec};
 use crate::copy::{Axis, Destination, Source, StridedCopy};
@@ -136,10 +136,7 @@ struct Gathering<'e, 'b> {
 impl<'e, 'b> Gathering<'e, 'b> {
     fn new(codec: &ShardCodec, encoded: &'e mut Buffer<'b>) -> Result<Self> {
         let (num, most) = (codec.layout.num_chunks(), codec.chain.encoded_bound(codec.chunk_bytes));
-        let (mut waiting, mut spans) = (Vec::new(), Vec::new());
-        waiting.try_reserve_exact(num).map_err(|_| ErrorKind::OutOfMemory)?;
-        waiting.resize(num, None);
-        spans.try_reserve_exact(num).map_err(|_| ErrorKind::OutOfMemory)?;
+        let (waiting, spans) = (alloc::filled(num, None)?, alloc::room(num)?);
         Ok(Gathering { begin: encoded.filled().len(), encoded, most, waiting, index: Index { spans } })
     }
 
@@ -385,7 +382,7 @@ mod tests {
             Layout::new(&[64], None, IndexFormat { at_start: false, endian: Endian::Little, has_checksum: false });
         let mut chain = Chain::default();
         chain.reserve().unwrap();
-        chain.push(Box::new(Failing));
+        chain.push(Box::new(Own { can_all: true }));
         let codec =
             ShardCodec::new(Shared::new(layout.unwrap()).unwrap(), chain, vec![0], &[64], &[LEN], &[0]).unwrap();
         let shard: Vec<u8> = (0..64u8).flat_map(|chunk| vec![chunk + 1; LEN]).collect();
@@ -396,36 +393,10 @@ mod tests {
         }
     }
 
-    /// A codec that does not encode what begins with 20 or more.
-    struct Failing;
-
-    impl Codec for Failing {
-        fn name(&self) -> &str {
-            "failing"
-        }
-
-        fn encoded_bound(&self, decoded_size: usize) -> usize {
-            decoded_size
-        }
-
-        fn decode(&self, encoded: &[u8], _: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-            decoded.write(encoded);
-            Ok(())
-        }
-
-        fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-            match decoded[0] {
-                status @ 20.. => Err(ErrorKind::Callback(status.into()).into()),
-                _ => {
-                    encoded.write(decoded);
-                    Ok(())
-                }
-            }
-        }
+    /// A codec that does not encode what begins with 20 or more, and that may do what others can or not.
+    struct Own {
+        can_all: bool,
     }
-
-    /// A codec that does nothing, and cannot do all that others can.
-    struct Own;
 
     impl Codec for Own {
         fn name(&self) -> &str {
@@ -442,16 +413,18 @@ mod tests {
         }
 
         fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-            encoded.write(decoded);
-            Ok(())
+            match decoded[0] {
+                status @ 20.. => Err(ErrorKind::Callback(status.into()).into()),
+                _ => self.decode(decoded, 0..decoded.len(), encoded),
+            }
         }
 
         fn can_encode(&self) -> bool {
-            false
+            self.can_all
         }
 
         fn is_concurrent(&self) -> bool {
-            false
+            self.can_all
         }
     }
 
@@ -460,7 +433,7 @@ mod tests {
         let mut codec = codec(None, false);
         assert_eq!((codec.name(), codec.can_encode(), codec.is_concurrent()), ("sharding_indexed", true, true));
         codec.chain.reserve().unwrap();
-        codec.chain.push(Box::new(Own));
+        codec.chain.push(Box::new(Own { can_all: false }));
         assert_eq!((codec.can_encode(), codec.is_concurrent()), (false, false));
     }
 

@@ -4,6 +4,7 @@
 //! index before or behind them. The index has two 64-bit numbers for each chunk, row-major: where its bytes begin in
 //! the shard and how many they are. Both are 2^64 - 1 for an absent chunk. A CRC-32C may follow.
 
+use crate::alloc;
 use crate::codec;
 use crate::dims::{self, Dims};
 use crate::error::{Error, ErrorKind, Result};
@@ -104,8 +105,7 @@ impl Layout {
         if self.index.has_checksum && checksum != crc32c(numbers)? {
             return Err(corrupt("the shard's index does not match its checksum"));
         }
-        let mut spans = Vec::new();
-        spans.try_reserve_exact(self.num_chunks).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut spans = alloc::room(self.num_chunks)?;
         for pair in numbers.chunks_exact(16) {
             spans.push((self.number(&pair[..8]), self.number(&pair[8..])));
         }
@@ -134,8 +134,7 @@ impl Layout {
 
     /// Writes an index as it is stored.
     pub(super) fn encode(&self, index: &Index) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(self.index_bytes()).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut bytes = alloc::room(self.index_bytes())?;
         for &(offset, len) in &index.spans {
             for number in [offset, len] {
                 let number = match self.index.endian {

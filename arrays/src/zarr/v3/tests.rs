@@ -80,10 +80,8 @@ fn shards_are_read_in_the_axes_of_the_array() {
     let crc = format!("{LITTLE},{{\"name\":\"crc32c\"}}");
     let array = sharded(&format!("{CYCLE},"), "", &crc, "", "").unwrap();
     let shards = array.shards.unwrap();
-    assert_eq!(
-        (shards.inner, shards.index_order, array.order),
-        (vec![4, 2, 3], Some(vec![1, 2, 0]), Some(vec![1, 2, 0]))
-    );
+    let cycle = Some(vec![1, 2, 0]);
+    assert_eq!((shards.inner, &shards.index_order, &array.order), (vec![4, 2, 3], &cycle, &cycle));
     assert_eq!((all_shown(&shards.codecs), array.endian), (vec!["gzip level=6".to_owned()], Endian::Big));
     assert!(array.codecs.is_empty());
     let index = (shards.index_at_start, shards.index_endian, shards.index_checksum);
@@ -218,10 +216,8 @@ fn what_is_malformed_or_unknown_has_a_place() {
     }
     // Attributes that cannot be read are told, and the array has none.
     let array = read_v3(PLAIN.replace(r#"{"x":NaN}"#, "[]").as_bytes()).unwrap();
-    assert_eq!(
-        (array.attributes_error.unwrap().about(), array.attributes.members()),
-        ("zarr.json: $.attributes", &[][..])
-    );
+    assert_eq!(array.attributes_error.unwrap().about(), "zarr.json: $.attributes");
+    assert!(array.attributes.members().is_empty());
     let text = PLAIN.replace(r#""storage_transformers":[]"#, r#""other":{"must_understand":false}"#);
     assert!(read_v3(text.as_bytes()).is_ok());
     let group = PLAIN.replace(r#""node_type":"array""#, r#""node_type":"group""#);
@@ -266,17 +262,8 @@ fn rectilinear(configuration: &str, codecs: &str) -> Result<Metadata> {
         .replace("{\"chunk_shape\":\n    [2,4]}", &format!("{{{configuration}}}"));
     let start = text.find(r#"[{"name":"#).unwrap_or(0);
     assert!(text.contains("rectilinear") && !text.contains("chunk_shape\":\n") && start > 0);
-    read_v3(
-        text.replace(
-            r#"[{"name":
-    "bytes""#,
-            &format!(
-                r#"[{codecs}{{"name":
-    "bytes""#
-            ),
-        )
-        .as_bytes(),
-    )
+    let begin = "[{\"name\":\n    \"bytes\"";
+    read_v3(text.replace(begin, &format!("[{codecs}{}", &begin[1..])).as_bytes())
 }
 
 #[test]

@@ -3,13 +3,13 @@
 #![allow(unsafe_code)]
 
 use super::header::{
-    self, BIT_SHUFFLE, BYTE_SHUFFLE, FEWEST_SPLIT, INNER_VERSION, IS_COPY, IS_NOT_SPLIT, Inner, VERSION,
+    self, BIT_SHUFFLE, BYTE_SHUFFLE, FEWEST_SPLIT, INNER_VERSION, IS_COPY, IS_NOT_SPLIT, Inner, LARGEST, NAME, VERSION,
 };
-use super::header::{LARGEST, NAME};
 use super::state::{Blosc, BloscShuffle};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::codec::planes::{bits, bytes};
+use crate::codec::traits::written;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pool::Lease;
 
@@ -32,9 +32,7 @@ impl Blosc {
         if !is_encoded {
             // SAFETY: nothing is said to be filled.
             unsafe { encoded.set_filled(0) };
-            if !(encoded.write(&[0; header::LEN]) && encoded.write(chunk)) {
-                return Err(failed("the output buffer is too small"));
-            }
+            written(encoded.write(&[0; header::LEN]) && encoded.write(chunk), NAME)?;
         }
         let stored = encoded.filled().len();
         let flags = if is_encoded { flags } else { flags | IS_COPY };
@@ -126,14 +124,12 @@ impl Blosc {
             #[cfg(feature = "zstd")]
             Inner::Zstd => crate::codec::traits::Codec::encode(&self.zstd, block, to),
             // `Blosc::new` takes no other for encoding.
-            _ => Err(no_inner(block, to)),
+            _ => {
+                let _ = (block, to);
+                Err(failed("this compressor can only decode"))
+            }
         }
     }
-}
-
-/// That the codec within is not there.
-fn no_inner(_: &[u8], _: &mut Buffer<'_>) -> Error {
-    failed("this compressor can only decode")
 }
 
 fn failed(reason: &'static str) -> Error {

@@ -133,7 +133,7 @@ impl Codec for Blosc {
         #[cfg(feature = "zstd")]
         let inner = self.zstd.working_memory(block, encodes);
         #[cfg(not(feature = "zstd"))]
-        let inner = if encodes { 1 << 20 } else { 256 << 10 };
+        let inner: usize = if encodes { 1 << 20 } else { 256 << 10 };
         inner.saturating_add(block.saturating_mul(4))
     }
 
@@ -143,10 +143,6 @@ impl Codec for Blosc {
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         self.encode_blocks(decoded, encoded)
-    }
-
-    fn can_encode(&self) -> bool {
-        self.inner.is_ok()
     }
 
     fn why_not_encoded(&self) -> Option<&'static str> {

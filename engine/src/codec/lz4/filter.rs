@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::block::{self, NAME, corrupt};
 use crate::buffer::Buffer;
-use crate::codec::traits::Codec;
+use crate::codec::traits::{Codec, decoded_only};
 use crate::error::{ErrorKind, Result};
 
 /// The codec.
@@ -67,13 +67,7 @@ impl Codec for Lz4Filter {
         true
     }
 
-    fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
-        Err(ErrorKind::Encode { codec: NAME, reason: "HDF5's filter is decoded only" }.into())
-    }
-
-    fn can_encode(&self) -> bool {
-        false
-    }
+    decoded_only!(NAME, "HDF5's filter is decoded only");
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::block::{NAME, corrupt, decode_behind};
 use super::xxh32::xxh32;
 use crate::buffer::Buffer;
-use crate::codec::traits::Codec;
+use crate::codec::traits::{Codec, decoded_only};
 use crate::error::{ErrorKind, Result};
 
 const MAGIC: [u8; 4] = 0x184D_2204u32.to_le_bytes();
@@ -177,13 +177,7 @@ impl Codec for Lz4Frame {
         if input.0.is_empty() { Ok(()) } else { Err(corrupt("bytes follow the frame")) }
     }
 
-    fn encode(&self, _: &[u8], _: &mut Buffer<'_>) -> Result<()> {
-        Err(ErrorKind::Encode { codec: NAME, reason: "LZ4 frames can only be decoded" }.into())
-    }
-
-    fn can_encode(&self) -> bool {
-        false
-    }
+    decoded_only!(NAME, "LZ4 frames can only be decoded");
 }
 
 #[cfg(any(test, feature = "testing"))]

@@ -17,7 +17,7 @@ use std::ops::Range;
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
 use super::definition::{Definition, Setting, boxed};
-use super::traits::{Codec, InNumcodecs};
+use super::traits::{Codec, InNumcodecs, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use block::{NAME, corrupt};
@@ -81,9 +81,7 @@ impl Codec for Lz4 {
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
         let size = u32::try_from(decoded.len()).unwrap_or(u32::MAX);
-        if !encoded.write(&size.to_le_bytes()) {
-            return Err(ErrorKind::Encode { codec: NAME, reason: "the output buffer is too small" }.into());
-        }
+        written(encoded.write(&size.to_le_bytes()), NAME)?;
         encode_block(decoded, encoded)
     }
 }

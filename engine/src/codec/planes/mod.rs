@@ -9,7 +9,8 @@
 //!   bytes.rs    byte planes, of elements of any size
 //!   bits.rs     bit planes, as the bitshuffle library makes them
 //! ```
+#![allow(dead_code, reason = "codecs use it, and all of them can be left out")]
 
-#[cfg(feature = "blosc")]
+#[cfg(any(feature = "bitshuffle", feature = "blosc"))]
 pub(super) mod bits;
 pub(super) mod bytes;
