@@ -123,6 +123,9 @@ impl Unwritten {
     }
 }
 
+/// What opens the array of a name that it is given.
+type ArrayOpener<'s> = Box<dyn Fn(&str) -> Result<Array> + 's>;
+
 /// How many bytes of decoded chunks an array keeps by default: at least one chunk, of up to
 /// `LARGEST_CHUNK` bytes.
 const CACHE: usize = 64 << 20;
@@ -167,6 +170,22 @@ impl Array {
             return Err(ErrorKind::ReadOnly.into());
         }
         Array::of_zarr(storage, name, access, metadata)
+    }
+
+    /// What opens arrays of a storage to be read, one after another. In a file, what is said of several of them is read
+    /// once.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    fn opener(storage: &Storage) -> Result<ArrayOpener<'_>> {
+        let Some(file) = storage.file_name() else {
+            return Ok(alloc::try_box(|name: &str| Array::open_in(storage, name, Access::Read))?);
+        };
+        let (open, kind) = file::opener(storage, file)?;
+        Ok(alloc::try_box(move |name: &str| {
+            let opened = open(name).map_err(|error| error.in_object(name))?;
+            Array::of(storage, name, Access::Read, opened, Stored::File(kind))
+        })?)
     }
 
     /// Creates an array, and opens it for reading and writing. `path` is a directory, which is created if it does not

@@ -122,5 +122,5 @@ fn dimensions(variable: &VariableMetadata) -> Result<Dimensions> {
     for name in &variable.coordinates {
         alloc::push(&mut names, Some(alloc::text(name)?))?;
     }
-    Ok(Dimensions { names, unlimited: Vec::new() })
+    Ok(Dimensions { names, ..Dimensions::default() })
 }

@@ -21,7 +21,7 @@ pub use attribute::{Attribute, AttributeValues};
 pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
 pub use dimension::GroupDimension;
-pub(crate) use format::{FileFormat, only_group};
+pub(crate) use format::{FileFormat, Opener, only_group};
 pub use node::Node;
 pub(crate) use node::NodeArray;
 pub(crate) use parts::Opened;

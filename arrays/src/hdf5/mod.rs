@@ -43,7 +43,8 @@ mod open;
 mod tests;
 mod text;
 
-use crate::dataset::{FileFormat, GroupDimension, Node, Opened};
+use crate::alloc;
+use crate::dataset::{FileFormat, GroupDimension, Node, Opened, Opener};
 use crate::error::Result;
 use crate::object::{ObjectStore, Storage};
 
@@ -53,6 +54,10 @@ pub(crate) struct Hdf5;
 impl FileFormat for Hdf5 {
     fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
         open::open(storage, file, name)
+    }
+
+    fn opener<'s>(&'s self, storage: &'s Storage, file: &'s str) -> Result<Opener<'s>> {
+        Ok(alloc::try_box(open::opener(storage, file)?)?)
     }
 
     fn list(
@@ -72,5 +77,9 @@ impl FileFormat for Hdf5 {
 
     fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
         file::has_user_block(objects, file, len)
+    }
+
+    fn has_shorter_arrays(&self) -> bool {
+        true
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn opened(metadata: &Metadata, storage: &Storage, prefix: &str) -> Re
     for name in &metadata.dimension_names {
         alloc::push(&mut names, name.as_deref().map(alloc::text).transpose()?)?;
     }
-    let dimensions = Dimensions { names, unlimited: alloc::copied(&metadata.unlimited)? };
+    let dimensions = Dimensions { names, unlimited: alloc::copied(&metadata.unlimited)?, groups: Vec::new() };
     let mut attributes = attributes(&metadata.attributes, Some(metadata.element))?;
     attributes.error.clone_from(&metadata.attributes_error);
     Ok(Opened { variable, store, element: metadata.element, dimensions, attributes, is_elsewhere: false })
@@ -48,7 +48,7 @@ pub(crate) fn group_node(name: &str, format: &'static str, all: &Value, error: O
 /// What the metadata say. A scalar of netCDF-C's is shown without dimensions.
 fn array(metadata: Metadata) -> NodeArray {
     let Metadata { element, mut shape, mut chunk_shape, shards, dimension_names, unlimited, is_scalar, .. } = metadata;
-    let mut dimensions = Dimensions { names: dimension_names, unlimited };
+    let mut dimensions = Dimensions { names: dimension_names, unlimited, groups: Vec::new() };
     let shard_shape = shards.map(|shards| std::mem::replace(&mut chunk_shape, shards.inner));
     if is_scalar {
         (shape, chunk_shape, dimensions) = (Vec::new(), Vec::new(), Dimensions::default());
