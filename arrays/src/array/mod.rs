@@ -60,6 +60,7 @@ use crate::variable::Variable;
 use crate::zarr::{self, AttributeValue, Format, Metadata};
 
 use backing::Stored;
+pub use create::OTHER_LENGTH;
 pub use description::{ArrayFormat, Description};
 pub use dimensions::{UnlimitedLengths, group_dimensions};
 pub use group::{change_attribute as change_group_attribute, create_group_at, format_above};
