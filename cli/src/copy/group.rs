@@ -33,6 +33,7 @@ impl Group {
             }
         }
         let nodes = open_storage::list(path, &storage, name, true)?;
+        open_storage::note_left_out(path, &storage, &nodes);
         Ok(nodes.first().is_some_and(Node::is_group).then_some(Group { storage, nodes }))
     }
 
