@@ -454,8 +454,9 @@ NCZCHUNK_API int nczchunk_var_endian(const nczchunk_var *var);
 NCZCHUNK_API size_t nczchunk_var_chunk_bytes(const nczchunk_var *var);
 
 /**
- * Returns the fill value: element_size bytes without alignment. Returns NULL if none is set, which stands for zeros,
- * and for NULL. The fill value belongs to the variable and is valid until it is changed or the variable is freed.
+ * Returns the fill value: element_size bytes without alignment. Returns NULL if none is set, which stands for zeros or
+ * empty strings, and for NULL. The fill value belongs to the variable and is valid until it is changed or the variable
+ * is freed.
  */
 NCZCHUNK_API const void *nczchunk_var_fill_value(const nczchunk_var *var);
 

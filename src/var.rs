@@ -383,10 +383,15 @@ pub unsafe extern "C" fn nczchunk_var_chunk_bytes(var: *const nczchunk_var) -> u
     by_promise!(ask(var, Variable::chunk_bytes))
 }
 
-/// Returns the fill value: element_size bytes without alignment. Returns NULL if none is set, which stands for zeros,
-/// and for NULL. The fill value belongs to the variable and is valid until it is changed or the variable is freed.
+/// Returns the fill value: element_size bytes without alignment. Returns NULL if none is set, which stands for zeros or
+/// empty strings, and for NULL. The fill value belongs to the variable and is valid until it is changed or the variable
+/// is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_var_fill_value(var: *const nczchunk_var) -> *const c_void {
-    let value = by_promise!(ask(var, |var| var.fill_value().map(<[u8]>::as_ptr)));
+    let set = |var: &Variable| {
+        let is_set = !var.has_texts() || var.fill_text().is_some();
+        var.fill_value().filter(|_| is_set).map(<[u8]>::as_ptr)
+    };
+    let value = by_promise!(ask(var, set));
     value.map_or(std::ptr::null(), <*const u8>::cast)
 }

@@ -8,8 +8,8 @@ use std::io::Read;
 
 use nczchunk::object::{Memory, Storage};
 use nczchunk::{
-    Access, Array, AttributeValues, ChunkState, ElementType, Error, ErrorKind, Hyperslab, Node, Plan, concat,
-    concat_document, group_dimensions, list, open_storage,
+    Access, Array, AttributeValues, ChunkState, ElementType, Error, ErrorKind, Hyperslab, Node, Plan, UnlimitedLengths,
+    concat, concat_document, group_dimensions, list, open_storage,
 };
 
 /// A file, and what is due of its arrays.
@@ -363,6 +363,28 @@ fn unlimited_dimensions_are_as_long_as_the_longest_array_that_has_them() {
         let unlimited: Vec<_> = all.iter().filter(|d| d.is_unlimited).map(|d| (d.name.as_str(), d.len)).collect();
         assert_eq!(unlimited, [due], "{group}");
     }
+}
+
+/// A variable may have a dimension of an outer group although its own group has one of the same name.
+#[test]
+fn of_dimensions_that_are_called_alike_the_one_of_the_scale_counts() {
+    let place = place(include_bytes!("vectors/shadowed.nc"));
+    let nodes = list(&place, "", true).unwrap();
+    let lengths = UnlimitedLengths::of(&place, &nodes).unwrap();
+    let arrays = nodes.iter().filter(|node| !node.is_group());
+    let found: Vec<_> = arrays.map(|node| (node.name(), node.shape()[0], lengths.len(node, 0))).collect();
+    assert_eq!(found, [("r", 5, 5), ("g/v", 9, 9), ("g/w", 4, 5)]);
+}
+
+/// netCDF-C writes an empty fill value for strings without another one, h5py writes none.
+#[test]
+fn strings_have_the_fill_value_that_was_written() {
+    let fill_value = |name: &str, array: &str| {
+        let array = Array::open_in(&place(&file(name).bytes), array, Access::Read).unwrap();
+        array.fill_value().map(<[u8]>::to_owned)
+    };
+    assert_eq!(fill_value("NETCDF4.nc", "names"), Some(Vec::new()));
+    assert_eq!(fill_value("types-latest.h5", "strings"), None);
 }
 
 /// netCDF-C can be told to list no scales. Then the numbers of dimensions say which they are, in groups above, too.

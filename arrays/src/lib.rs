@@ -83,7 +83,7 @@ pub use array::{change_group_attribute, create_group_at, format_above, one_node}
 // For the program.
 #[cfg(feature = "arrays")]
 #[doc(hidden)]
-pub use array::{RetypedAttributes, UnlimitedLengths, Unwritten};
+pub use array::{OTHER_LENGTH, RetypedAttributes, UnlimitedLengths, Unwritten};
 #[cfg(feature = "arrays")]
 pub use dataset::{Attribute, AttributeValues, GroupDimension, Node};
 // For the program.

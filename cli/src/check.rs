@@ -75,6 +75,7 @@ impl Check {
             Some(name) => vec![name.as_str()],
             None => {
                 nodes = open_storage::list(&self.storage, &storage, "", true)?;
+                open_storage::note_left_out(&self.storage, &storage, &nodes);
                 open_storage::arrays(&nodes)
             }
         };

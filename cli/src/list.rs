@@ -42,6 +42,8 @@ impl List {
     pub fn run(&self, session: &Session) -> Result<()> {
         let storage = open_storage::storage(&self.storage)?;
         let nodes = open_storage::list(&self.storage, &storage, &self.group, !self.shallow)?;
+        let entered = if self.shallow { nodes.get(..1).unwrap_or(&nodes) } else { &nodes };
+        open_storage::note_left_out(&self.storage, &storage, entered);
         if self.json {
             let nodes = Json::List(nodes.iter().map(node_json).collect());
             return json::print(&Json::Object(vec![("path", Json::text(self.storage.display())), ("nodes", nodes)]));

@@ -1,13 +1,15 @@
 //! From the words of the user to an open array.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use clap::Args;
-use nczchunk::object::Storage;
+use nczchunk::object::{Storage, check_name};
 use nczchunk::{Access, Array, Error, Node};
 
 use crate::failure::{Failure, Result, words};
+use crate::output;
 use crate::screen::printable;
 
 /// The array to be looked at.
@@ -72,6 +74,30 @@ pub fn open(path: &Path, name: Option<&str>) -> Result<Array> {
 /// What is in a storage, by name.
 pub fn list(path: &Path, storage: &Storage, group: &str, recursive: bool) -> Result<Vec<Node>> {
     nczchunk::list(storage, group, recursive).map_err(|error| error.in_object(path.display()).into())
+}
+
+/// Says of which members of groups nothing else is said, because no object can have their names: those that are no
+/// Unicode, or have a backslash.
+pub fn note_left_out(path: &Path, storage: &Storage, nodes: &[Node]) {
+    // Only directories and zip files have such names, and only there listing a group once more costs little.
+    if !path.is_dir() && !storage.is_archive() {
+        return;
+    }
+    let mut noted = BTreeSet::new();
+    for group in nodes.iter().filter(|node| node.is_group()).map(Node::name) {
+        // The group was listed before. If it cannot be any more, nothing is said.
+        let _ = storage.list_all(group, &mut |last, entry| {
+            let is_name = check_name(last).is_ok() && !last.contains(char::REPLACEMENT_CHARACTER);
+            if entry.is_none() && !is_name {
+                noted.insert(if group.is_empty() { last.to_owned() } else { format!("{group}/{last}") });
+            }
+            Ok(())
+        });
+    }
+    for name in noted {
+        let path = path.display();
+        output::note(&format!("{path}: {name}"), "this is left out, because no array or group can have such a name");
+    }
 }
 
 /// The names of the arrays in a storage, those included that cannot be opened.

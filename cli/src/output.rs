@@ -141,6 +141,11 @@ impl Output {
         if source.is_some_and(|source| is_same(path, source)) {
             return Err(Failure::failed(format_args!("{}: this is what is read; choose another name", path.display())));
         }
+        // It may be what is read, too: documents lead to other files.
+        if source.is_some() && old.is_some() && nczchunk::open_storage(path).is_ok() {
+            let why = "this holds arrays, which may be those that are read; choose another name";
+            return Err(Failure::failed(format_args!("{}: {why}", path.display())));
+        }
         // A link stays, and what it leads to is replaced.
         let path = resolved(path);
         let partial = Partial::new(partial(&path)?);

@@ -62,21 +62,14 @@ pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
 
 /// A list of what comes, unless the allocation fails.
 pub fn collected<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>> {
-    try_collected(values.map(Ok))
-}
-
-/// A list of what comes, up to the first error, or an allocation that fails.
-pub fn try_collected<T, E: From<Failed>>(
-    values: impl Iterator<Item = std::result::Result<T, E>>,
-) -> std::result::Result<Vec<T>, E> {
     let mut list = Vec::new();
     for value in values {
-        push(&mut list, value?)?;
+        push(&mut list, value)?;
     }
     Ok(list)
 }
 
-/// A list of what comes, unless one of it is an error or the allocation fails.
+/// A list of what comes, up to the first error, or an allocation that fails.
 pub fn try_collected<T>(values: impl IntoIterator<Item = crate::error::Result<T>>) -> crate::error::Result<Vec<T>> {
     let mut list = Vec::new();
     for value in values {

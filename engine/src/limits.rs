@@ -18,8 +18,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct MemoryLimits {
     /// The most bytes of a chunk: as it is stored, between two of its codecs, and decoded. The default is 4 GiB.
     pub chunk_bytes: usize,
-    /// The most bytes of a chunk of variable-length strings, stored or decoded. Each string takes 8 more bytes.
-    /// The default is 256 MiB.
+    /// The most bytes of a chunk of variable-length strings, stored or decoded. Each string takes 8 more bytes, and 24
+    /// while it is read from an HDF5 file. The default is 256 MiB.
     pub string_chunk_bytes: usize,
     /// The most bytes that the metadata in one document take while they are read: about twice the size of its
     /// text, plus 100 for each JSON value. The default is 1 GiB.

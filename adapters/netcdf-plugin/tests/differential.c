@@ -251,6 +251,11 @@ static void same_variable(int a, int b, int vara, int varb, int is_nczarr)
     OK(nc_inq_var_filter_ids(b, varb, &nb, idsb));
     SAME(na, nb);
     for (size_t i = 0; i < na; i++) SAME(idsa[i], idsb[i]);
+    if (typea == NC_STRING && !is_nczarr) {
+        OK(nc_inq_var_fill(a, vara, &x, NULL));
+        OK(nc_inq_var_fill(b, varb, &y, NULL));
+        SAME(x, y);
+    }
     /* NCZarr rounds the fill values that it writes. */
     if (typea != NC_STRING && !(is_nczarr && (typea == NC_FLOAT || typea == NC_DOUBLE))) {
         char filla[8] = "", fillb[8] = "";

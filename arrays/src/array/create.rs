@@ -58,7 +58,10 @@ impl New {
         }
         let groups = documents::missing_groups(storage, name, format)?;
         if description.is_for_netcdf() {
-            check_group(storage, name, &metadata, &groups)?;
+            check_group(storage, name, &groups)?;
+            if description.is_compared() {
+                check_lengths(storage, name, &metadata, &groups)?;
+            }
         }
         let counts = alloc::collected((0..again.shape.len()).map(|d| again.num_chunks(d)))?;
         let chunks = ChunkNames::Within(again.keys, counts);
@@ -193,17 +196,29 @@ pub(super) fn check_node_name(name: &str, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Refuses an array that netCDF-C would not see for a list of arrays in its group, or that would keep it from reading
-/// the others.
-fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[String]) -> Result<()> {
+/// What is said of an array that has another length for a dimension than another array of its group.
+pub const OTHER_LENGTH: ErrorKind =
+    ErrorKind::Argument("netCDF-C has one length for a dimension of a group, and this array has another");
+
+/// The group that an array is in, unless it is missing.
+fn group_above<'n>(name: &'n str, missing: &[String]) -> Option<&'n str> {
     let group = name.rsplit_once('/').map_or("", |(group, _)| group);
-    if missing.iter().any(|missing| missing == group) {
-        return Ok(());
-    }
+    (!missing.iter().any(|missing| missing == group)).then_some(group)
+}
+
+/// Refuses an array that netCDF-C would not see for a list of arrays in its group.
+fn check_group(storage: &Storage, name: &str, missing: &[String]) -> Result<()> {
+    let Some(group) = group_above(name, missing) else { return Ok(()) };
     if zarr::has_netcdf_group(storage, group)? {
         let reason = "netCDF-C keeps a list of this group's arrays, and the list cannot be extended here";
         return Err(ErrorKind::Unsupported(reason).in_object(documents::about(group)));
     }
+    Ok(())
+}
+
+/// Refuses an array that would keep netCDF-C from reading the others in its group.
+fn check_lengths(storage: &Storage, name: &str, metadata: &Metadata, missing: &[String]) -> Result<()> {
+    let Some(group) = group_above(name, missing) else { return Ok(()) };
     list::list_each(storage, group, false, &mut |node| {
         let is_other = |d: usize, dimension: &str| {
             let at = metadata.dimension_names.iter().position(|name| name.as_deref() == Some(dimension));
@@ -211,10 +226,7 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
         };
         let mut dimensions = 0..if node.name() == name { 0 } else { node.shape().len() };
         match dimensions.find(|&d| node.dimension_name(d).is_some_and(|dimension| is_other(d, dimension))) {
-            Some(d) => {
-                const OTHER: &str = "netCDF-C has one length for a dimension of a group, and this array has another";
-                Err(ErrorKind::Argument(OTHER).in_dimension(d).in_object(node.name()))
-            }
+            Some(d) => Err(OTHER_LENGTH.in_dimension(d).in_object(node.name())),
             None => Ok(()),
         }
     })

@@ -70,6 +70,8 @@ pub struct Description<'a> {
     attributes_json: &'a str,
     attributes: &'a [(&'a str, AttributeValue<'a>)],
     overwrite: bool,
+    /// Whether it is compared with the other arrays of its group, if it is for netCDF-C.
+    is_compared: bool,
 }
 
 impl<'a> Description<'a> {
@@ -91,6 +93,7 @@ impl<'a> Description<'a> {
             attributes_json: "",
             attributes: &[],
             overwrite: false,
+            is_compared: true,
         }
     }
 
@@ -189,12 +192,23 @@ impl<'a> Description<'a> {
         Description { overwrite, ..self }
     }
 
+    /// The caller has seen to it that a dimension has one length in the array's group for netCDF-C: it is not compared
+    /// with the other arrays there, all of which would be read.
+    #[doc(hidden)]
+    pub fn with_compared_lengths(self) -> Self {
+        Description { is_compared: false, ..self }
+    }
+
     pub(super) fn overwrite(&self) -> bool {
         self.overwrite
     }
 
     pub(super) fn is_for_netcdf(&self) -> bool {
         self.format == ArrayFormat::NcZarr
+    }
+
+    pub(super) fn is_compared(&self) -> bool {
+        self.is_compared
     }
 
     /// The metadata of such an array in the group or storage `name`.

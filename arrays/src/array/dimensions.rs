@@ -74,8 +74,12 @@ impl<'n> UnlimitedLengths<'n> {
             let place = self.groups.binary_search_by_key(&group, |(name, _)| name).ok()?;
             self.groups[place].1.iter().find(|dimension| dimension.name == name)
         };
-        // The innermost group that defines it counts.
-        groups_above(array.name()).filter_map(defined).last().map_or(own, |dimension| dimension.len.max(own))
+        // Unless the format says which, the innermost group that defines it counts.
+        let dimension = match array.dimension_group(d) {
+            Some(group) => defined(group),
+            None => groups_above(array.name()).filter_map(defined).last(),
+        };
+        dimension.map_or(own, |dimension| dimension.len.max(own))
     }
 }
 
@@ -103,7 +107,8 @@ mod tests {
             storage.write(&format!("{name}{slash}.zattrs"), attributes.as_bytes()).unwrap();
         }
         let array = |name: &str, len| {
-            let dimensions = Dimensions { names: vec![Some("t".to_owned())], unlimited: vec![true] };
+            let dimensions =
+                Dimensions { names: vec![Some("t".to_owned())], unlimited: vec![true], groups: Vec::new() };
             let (shape, chunk_shape) = (vec![len], vec![1]);
             let array = NodeArray { element: ElementType::Int, shape, chunk_shape, shard_shape: None, dimensions };
             Node::of_array(name, Attributes::of(Vec::new()).unwrap(), array).unwrap()

@@ -8,7 +8,7 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 #[cfg(feature = "cfdb")]
 use crate::cfdb::Cfdb;
-use crate::dataset::{CFDB_MAGIC, FileFormat, GroupDimension, HDF5_MAGIC, OneNode, Opened};
+use crate::dataset::{CFDB_MAGIC, FileFormat, GroupDimension, HDF5_MAGIC, OneNode, Opened, Opener};
 use crate::error::{ErrorKind, Result};
 #[cfg(feature = "hdf5")]
 use crate::hdf5::Hdf5;
@@ -112,6 +112,11 @@ impl FileKind {
         matches!(self, FileKind::Arrays(Row { format: Ok(format), .. }) if format.is_locked() == is_locked)
     }
 
+    /// Whether an array in such a file may be shorter than an unlimited dimension.
+    pub(super) fn has_shorter_arrays(self) -> bool {
+        matches!(self, FileKind::Arrays(Row { format: Ok(format), .. }) if format.has_shorter_arrays())
+    }
+
     /// What reads files that hold arrays.
     ///
     /// # Errors
@@ -137,6 +142,15 @@ pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<(Opened,
         return Err(ErrorKind::NotAnArray.into());
     }
     Ok((kind.format()?.open(storage, file, name)?, kind))
+}
+
+/// What opens arrays in a file of a storage one after another, whose names are not empty, and what the file is.
+///
+/// # Errors
+/// Those of [`open`].
+pub(super) fn opener<'s>(storage: &'s Storage, file: &'s str) -> Result<(Opener<'s>, FileKind)> {
+    let kind = FileKind::of(&**storage, file)?;
+    Ok((kind.format()?.opener(storage, file)?, kind))
 }
 
 /// Calls `one` for what is in a file of a storage: see [`FileFormat::list`].

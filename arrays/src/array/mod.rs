@@ -60,6 +60,7 @@ use crate::variable::Variable;
 use crate::zarr::{self, AttributeValue, Metadata};
 
 use backing::Stored;
+pub use create::OTHER_LENGTH;
 pub use description::{ArrayFormat, Description};
 pub use dimensions::{UnlimitedLengths, group_dimensions};
 pub use group::{change_attribute as change_group_attribute, create_group_at, format_above};
@@ -123,6 +124,9 @@ impl Unwritten {
     }
 }
 
+/// What opens the array of a name that it is given.
+type ArrayOpener<'s> = Box<dyn Fn(&str) -> Result<Array> + 's>;
+
 /// How many bytes of decoded chunks an array keeps by default: at least one chunk, of up to
 /// `LARGEST_CHUNK` bytes.
 const CACHE: usize = 64 << 20;
@@ -166,6 +170,22 @@ impl Array {
             return Err(ErrorKind::ReadOnly.into());
         }
         Array::of_zarr(storage, name, access, metadata)
+    }
+
+    /// What opens arrays of a storage to be read, one after another. In a file, what is said of several of them is read
+    /// once.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    fn opener(storage: &Storage) -> Result<ArrayOpener<'_>> {
+        let Some(file) = storage.file_name() else {
+            return Ok(alloc::try_box(|name: &str| Array::open_in(storage, name, Access::Read))?);
+        };
+        let (open, kind) = file::opener(storage, file)?;
+        Ok(alloc::try_box(move |name: &str| {
+            let opened = open(name).map_err(|error| error.in_object(name))?;
+            Array::of(storage, name, Access::Read, opened, Stored::File(kind))
+        })?)
     }
 
     /// Creates an array, and opens it for reading and writing. `path` is a directory, which is created if it does not

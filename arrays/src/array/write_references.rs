@@ -44,7 +44,9 @@ pub fn references(storage: &Storage, name: &str, url: &str) -> Result<String> {
     let documents = Storage::new(Memory::new())?;
     let nodes = list(storage, name, true)?;
     let lengths = UnlimitedLengths::of(storage, &nodes)?;
-    let mut writing = Writing { storage, url, documents, unnamed: Vec::new(), chunks: Value::Object(Vec::new()) };
+    let open = Array::opener(storage)?;
+    let chunks = Value::Object(Vec::new());
+    let mut writing = Writing { storage, open: &*open, url, documents, unnamed: Vec::new(), chunks };
     for node in &nodes {
         writing
             .node(node, &lengths)
@@ -84,6 +86,8 @@ pub fn write_references(storage: &Storage, name: &str, url: &str, to: &Storage, 
 /// What has been written.
 struct Writing<'w> {
     storage: &'w Storage,
+    /// What opens the arrays.
+    open: &'w dyn Fn(&str) -> Result<Array>,
     url: &'w str,
     /// The documents of arrays and groups.
     documents: Storage,
@@ -116,7 +120,7 @@ impl Writing<'_> {
             return create_group(&self.documents, node.name(), ArrayFormat::ZarrV2, node.attributes_json(), &[]);
         }
         let shape = alloc::collected((0..node.shape().len()).map(|d| lengths.len(node, d)))?;
-        self.array(&Array::open_in(self.storage, node.name(), Access::Read)?, shape)
+        self.array(&(self.open)(node.name())?, shape)
     }
 
     /// Adds an array; for netCDF it has this shape, with fill values beyond its own.

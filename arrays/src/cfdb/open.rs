@@ -119,5 +119,5 @@ impl FileFormat for Cfdb {
 /// Coordinates grow, but nothing says which do.
 fn dimensions(variable: &VariableMetadata) -> Result<Dimensions> {
     let names = alloc::try_collected(variable.coordinates.iter().map(|name| Ok(Some(alloc::text(name)?))))?;
-    Ok(Dimensions { names, unlimited: Vec::new() })
+    Ok(Dimensions { names, ..Dimensions::default() })
 }

@@ -17,12 +17,20 @@ pub(crate) struct Dimensions {
     pub(crate) names: Vec<Option<String>>,
     /// Which are unlimited.
     pub(crate) unlimited: Vec<bool>,
+    /// The paths of the groups that define them, where that is known. Elsewhere it is the innermost group around the
+    /// array that defines a dimension of the name.
+    pub(crate) groups: Vec<Option<String>>,
 }
 
 impl Dimensions {
     /// The name of a dimension, if it has one.
     pub(crate) fn name(&self, d: usize) -> Option<&str> {
         self.names.get(d)?.as_deref()
+    }
+
+    /// The path of the group that defines a dimension, if it is known.
+    pub(crate) fn group(&self, d: usize) -> Option<&str> {
+        self.groups.get(d)?.as_deref()
     }
 
     /// Whether a dimension is said to be unlimited.

@@ -1,11 +1,15 @@
 //! What reads the files of a format that hold arrays.
 
 use super::{GroupDimension, Node, Opened};
+use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ObjectStore, Storage};
 
 /// What is called for each group or array that is found.
 pub(crate) type OneNode<'o> = &'o mut dyn FnMut(Node) -> Result<()>;
+
+/// What opens the array of a name that it is given.
+pub(crate) type Opener<'s> = Box<dyn Fn(&str) -> Result<Opened> + 's>;
 
 /// What reads the files of a format that hold arrays. `file` is the name of the file in the storage.
 pub(crate) trait FileFormat: Sync {
@@ -14,6 +18,15 @@ pub(crate) trait FileFormat: Sync {
     /// # Errors
     /// `NotFound`, `NotAnArray`, those of what the file says, and those of the storage.
     fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened>;
+
+    /// What opens arrays one after another, as [`open`](Self::open) does. What is read for several of them may be read
+    /// once, and of a file that changes meanwhile the state before. By default each is opened by itself.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    fn opener<'s>(&'s self, storage: &'s Storage, file: &'s str) -> Result<Opener<'s>> {
+        Ok(alloc::try_box(|name: &str| self.open(storage, file, name))?)
+    }
 
     /// Calls `one` for the group or array of this name; for a group then for its members and, if `recursive`, for those
     /// of the groups in it. An empty name is the file itself, which is a group.
@@ -35,6 +48,11 @@ pub(crate) trait FileFormat: Sync {
     fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
         let _ = (objects, file, len);
         Ok(false)
+    }
+
+    /// Whether an array may be shorter than an unlimited dimension of its file.
+    fn has_shorter_arrays(&self) -> bool {
+        false
     }
 
     /// Whether those who write such files lock them, so that readers do, too.

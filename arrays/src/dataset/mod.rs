@@ -21,7 +21,7 @@ pub use attribute::{Attribute, AttributeValues};
 pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
 pub use dimension::GroupDimension;
-pub(crate) use format::{FileFormat, OneNode, only_group};
+pub(crate) use format::{FileFormat, OneNode, Opener, only_group};
 pub use node::Node;
 pub(crate) use node::NodeArray;
 pub(crate) use parts::Opened;

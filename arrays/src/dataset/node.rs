@@ -85,6 +85,11 @@ impl Node {
         self.array()?.dimensions.name(d)
     }
 
+    /// The path of the group that defines an array's dimension, where it is known.
+    pub(crate) fn dimension_group(&self, d: usize) -> Option<&str> {
+        self.array()?.dimensions.group(d)
+    }
+
     /// Whether the metadata mark a dimension as unlimited, as netCDF does.
     pub fn is_unlimited(&self, d: usize) -> bool {
         self.array().is_some_and(|array| array.dimensions.is_unlimited(d))

@@ -4,7 +4,7 @@
 //! the file that has the link. That is the first place where libhdf5 looks unless a program or the environment says
 //! otherwise, and no other file of the same name is read instead.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::shared::Shared;
 const MOST_FILES: usize = 1 << 16;
 const MOST_KEPT: usize = 16;
 
-/// Groups are forgotten when they have more links than this together.
+/// Those groups are kept that were used last, as many as have so many links together, and one more.
 const MOST_KEPT_LINKS: usize = 1 << 18;
 
 /// The files.
@@ -29,9 +29,41 @@ pub(super) struct Files {
     /// By their whole paths or, in a storage of objects, their names there.
     opened: RefCell<HashMap<String, Shared<File>>>,
     directories: RefCell<Directories>,
-    /// Groups by the numbers of their files and their addresses, and how many links they have.
-    groups: RefCell<HashMap<(usize, u64), Shared<Group>>>,
-    num_links: Cell<usize>,
+    groups: RefCell<Groups>,
+}
+
+/// The groups that were used last. They are in two halves: when the new one is full it becomes the old one, and what
+/// was in that is forgotten.
+#[derive(Default)]
+struct Groups {
+    /// By the numbers of their files and their addresses.
+    new: HashMap<(usize, u64), Shared<Group>>,
+    old: HashMap<(usize, u64), Shared<Group>>,
+    /// How many links those of the new half have.
+    num_links: usize,
+}
+
+impl Groups {
+    fn get(&mut self, key: (usize, u64)) -> Result<Option<Shared<Group>>> {
+        if let Some(group) = self.new.get(&key) {
+            return Ok(Some(group.clone()));
+        }
+        let Some(group) = self.old.get(&key).cloned() else { return Ok(None) };
+        self.keep(key, group.clone())?;
+        Ok(Some(group))
+    }
+
+    fn keep(&mut self, key: (usize, u64), group: Shared<Group>) -> Result<()> {
+        if self.num_links > MOST_KEPT_LINKS / 2 {
+            self.old = std::mem::take(&mut self.new);
+            self.num_links = 0;
+        }
+        self.new.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        // A group without links takes memory, too.
+        self.num_links += group.links.len() + 1;
+        self.new.insert(key, group);
+        Ok(())
+    }
 }
 
 impl Files {
@@ -77,20 +109,13 @@ impl Files {
     /// The group at an address of a file. Links lead to the same groups again and again, which are read once.
     pub(super) fn group(&self, file: &File, address: u64) -> Result<Shared<Group>> {
         let key = (file.number, address);
-        if let Some(group) = self.groups.borrow().get(&key) {
+        let mut groups = self.groups.borrow_mut();
+        if let Some(group) = groups.get(key)? {
             file.charge(STEP)?;
-            return Ok(group.clone());
+            return Ok(group);
         }
         let group = Shared::new(Group::read(file, address)?)?;
-        let mut groups = self.groups.borrow_mut();
-        if self.num_links.get() > MOST_KEPT_LINKS {
-            groups.clear();
-            self.num_links.set(0);
-        }
-        groups.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-        groups.insert(key, group.clone());
-        // A group without links takes memory, too.
-        self.num_links.set(self.num_links.get() + group.links.len() + 1);
+        groups.keep(key, group.clone())?;
         Ok(group)
     }
 
@@ -141,6 +166,19 @@ fn below(from: &str, path: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// However many links a group has, it stays where others are looked up between.
+    #[test]
+    fn groups_that_are_used_again_stay() {
+        let mut groups = Groups::default();
+        let group = |num_links| Shared::new(Group::of_links(num_links)).unwrap();
+        groups.keep((0, 0), group(MOST_KEPT_LINKS + 1)).unwrap();
+        for address in 1..100 {
+            groups.keep((0, address), group(1)).unwrap();
+            assert!(groups.get((0, 0)).unwrap().is_some(), "{address}");
+        }
+        assert!(groups.get((0, 1)).unwrap().is_none() && groups.get((0, 99)).unwrap().is_some());
+    }
 
     #[test]
     fn paths_lead_on_from_the_file() {

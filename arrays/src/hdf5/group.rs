@@ -42,6 +42,8 @@ pub(super) struct Group {
     pub links: Vec<Link>,
     /// The numbers of the links, sorted by their names.
     by_name: Vec<usize>,
+    /// The addresses of objects with the numbers of the links to them, sorted.
+    by_address: Vec<(u64, usize)>,
     /// The numbers that netCDF-C gave to the dimensions whose scales are here, each with that of the scale's link, once
     /// they were asked for.
     pub numbers: OnceCell<HashMap<i32, usize>>,
@@ -53,12 +55,25 @@ impl Group {
         let mut by_name = alloc::collected(0..links.len())?;
         let name = |i: &usize| links.get(*i).map_or("", |link| link.name.as_str());
         by_name.sort_unstable_by(|one, other| (name(one), one).cmp(&(name(other), other)));
-        Ok(Group { address, links, by_name, numbers: OnceCell::new() })
+        let mut by_address = Vec::new();
+        for (i, link) in links.iter().enumerate() {
+            if let Target::Object(address) = link.to {
+                alloc::push(&mut by_address, (address, i))?;
+            }
+        }
+        by_address.sort_unstable();
+        Ok(Group { address, links, by_name, by_address, numbers: OnceCell::new() })
     }
 
     /// The link that netCDF calls so.
     pub(super) fn find(&self, name: &str) -> Option<&Link> {
         self.first(&[NO_COORDINATE, name]).or_else(|| self.first(&[name]))
+    }
+
+    /// The first link to the object at an address.
+    pub(super) fn find_address(&self, address: u64) -> Option<&Link> {
+        let at = self.by_address.partition_point(|(other, _)| *other < address);
+        self.by_address.get(at).filter(|(other, _)| *other == address).and_then(|(_, i)| self.links.get(*i))
     }
 
     /// The first link whose name consists of these parts.
@@ -242,4 +257,14 @@ fn table(file: &File, address: u64, names: &[u8], links: &mut Vec<Link>) -> Resu
         add(file, links, Link { name, to, order: 0 })?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+impl Group {
+    /// A group with so many links, for tests.
+    pub(super) fn of_links(num_links: usize) -> Group {
+        let link = |_| Link { name: String::new(), to: Target::Elsewhere, order: 0 };
+        let links = (0..num_links).map(link).collect();
+        Group { address: 0, links, by_name: Vec::new(), by_address: Vec::new(), numbers: OnceCell::new() }
+    }
 }

@@ -10,7 +10,7 @@ use super::dataset::{ChunkedLayout, Dataset, Filter, IndexMessage, Layout, is_da
 use super::datatype::What;
 use super::file::{File, USED_UP, has_user_block};
 use super::files::Files;
-use super::group::{Group, Link, NO_COORDINATE, Target, is_group};
+use super::group::{Group, NO_COORDINATE, Target, is_group};
 use super::header::Header;
 use super::index::Index;
 use super::text::{self, HeapTexts};
@@ -18,7 +18,7 @@ use crate::alloc;
 use crate::codec::{self, Codec, CodecUse};
 use crate::copier::TextElement;
 use crate::dataset::{
-    Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, OneNode, Opened, lossy_text,
+    Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, OneNode, Opened, Opener, lossy_text,
 };
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
@@ -131,15 +131,13 @@ pub(crate) struct Hdf5;
 impl FileFormat for Hdf5 {
     fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
         let (files, first) = Files::open(storage, file)?;
-        let Found { file, header, groups, name } = find(&files, &first, name)?;
-        if !is_dataset(&header) {
-            return Err(ErrorKind::NotAnArray.into());
-        }
-        let dataset = Dataset::read(&file, &header)?;
-        let groups = &mut groups.iter().rev().map(|group| &**group);
-        let (dimensions, attributes) = told(&file, &header, &dataset, (groups, &name))?;
-        let (variable, store, element) = build(&file, &name, &dataset)?;
-        Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: file.number != first.number })
+        open_found(&files, &first, name)
+    }
+
+    /// What is read of the groups is read once for all arrays.
+    fn opener<'s>(&'s self, storage: &'s Storage, file: &'s str) -> Result<Opener<'s>> {
+        let (files, first) = Files::open(storage, file)?;
+        Ok(alloc::try_box(move |name: &str| open_found(&files, &first, name))?)
     }
 
     fn list(&self, storage: &Storage, file: &str, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()> {
@@ -148,7 +146,7 @@ impl FileFormat for Hdf5 {
         let found = find(&files, &first, name)?;
         if is_dataset(&found.header) {
             let Found { file, header, groups, name: own } = found;
-            let groups = &mut groups.iter().rev().map(|group| &**group);
+            let groups = &mut groups.iter().rev().map(around);
             return one(array(&file, &header, (groups, &own), name)?);
         }
         if !is_group(&found.header) {
@@ -192,9 +190,9 @@ impl FileFormat for Hdf5 {
                 let Found { file, header, .. } = &found;
                 // Where the object has groups of its own, a link has led to it.
                 let within = levels.iter().rev().take_while(|level| level.file.number == file.number);
-                let groups: &mut dyn Iterator<Item = &Group> = match found.groups.is_empty() {
-                    true => &mut within.map(|level| &*level.group),
-                    false => &mut found.groups.iter().rev().map(|group| &**group),
+                let groups: &mut dyn Iterator<Item = Around<'_>> = match found.groups.is_empty() {
+                    true => &mut within.map(|level| (&*level.group, level.path())),
+                    false => &mut found.groups.iter().rev().map(around),
                 };
                 if !is_dimension_alone(file, header)? {
                     one(array(file, header, (groups, &found.name), &name)?)?;
@@ -247,6 +245,23 @@ impl FileFormat for Hdf5 {
     fn begins_later(&self, objects: &dyn ObjectStore, file: &str, len: u64) -> Result<bool> {
         has_user_block(objects, file, len)
     }
+
+    fn has_shorter_arrays(&self) -> bool {
+        true
+    }
+}
+
+/// Opens an array of the first file.
+fn open_found(files: &Files, first: &Shared<File>, name: &str) -> Result<Opened> {
+    let Found { file, header, groups, name } = find(files, first, name)?;
+    if !is_dataset(&header) {
+        return Err(ErrorKind::NotAnArray.into());
+    }
+    let dataset = Dataset::read(&file, &header)?;
+    let groups = &mut groups.iter().rev().map(around);
+    let (dimensions, attributes) = told(&file, &header, &dataset, (groups, &name))?;
+    let (variable, store, element) = build(&file, &name, &dataset)?;
+    Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: file.number != first.number })
 }
 
 /// A dimension, and the address and number of its scale.
@@ -336,6 +351,13 @@ struct Level {
     next: usize,
 }
 
+impl Level {
+    /// Its path, unless it only is around a group that is listed.
+    fn path(&self) -> Option<&str> {
+        (self.next != usize::MAX).then_some(&*self.name)
+    }
+}
+
 /// Adds a group that was found, which is to be listed by a name. Of those that it is in only the dimensions count.
 fn enter(files: &Files, levels: &mut Vec<Level>, found: Found, name: &str) -> Result<()> {
     let Found { file, header, groups, .. } = found;
@@ -375,8 +397,16 @@ fn below(group: &str, name: &str) -> Result<String> {
     Ok(full)
 }
 
+/// A group that an array is in, and its path if it is known.
+type Around<'w> = (&'w Group, Option<&'w str>);
+
 /// The groups that an array is in, from the innermost on, and its own name.
-type Within<'w> = (&'w mut dyn Iterator<Item = &'w Group>, &'w str);
+type Within<'w> = (&'w mut dyn Iterator<Item = Around<'w>>, &'w str);
+
+/// A group that was gone through to an array, to which a link may have led.
+fn around(group: &Shared<Group>) -> Around<'_> {
+    (group, None)
+}
 
 /// What is said of an array.
 fn array<'w>(file: &File, header: &Header, within: Within<'w>, name: &str) -> Result<Node> {
@@ -413,12 +443,12 @@ fn is_dimension_alone(file: &File, header: &Header) -> Result<bool> {
 fn told(file: &File, header: &Header, dataset: &Dataset, within: Within<'_>) -> Result<(Dimensions, Attributes)> {
     let unlimited = alloc::collected(dataset.space.most.iter().map(Option::is_none))?;
     let names = attribute::stored(file, header).and_then(|all| names(file, &all, dataset, within));
-    let names = of_the_file(names)?.unwrap_or_default();
+    let (names, groups) = of_the_file(names)?.unwrap_or_default();
     let mut attributes = attribute::shown(file, header)?;
     if let Some(what) = dataset.datatype.left_out {
         alloc::push(&mut attributes.left_out, ErrorKind::Unsupported(what).into())?;
     }
-    Ok((Dimensions { names, unlimited }, attributes))
+    Ok((Dimensions { names, unlimited, groups }, attributes))
 }
 
 /// What tells the scale of a dimension: where it is, or the number that netCDF-C gave to the dimension.
@@ -443,19 +473,37 @@ fn scales_of(file: &File, all: &[Stored], rank: usize) -> Result<Vec<Option<Scal
     }
 }
 
-/// The names of an array's dimensions: those of the arrays that are their scales, or the array's own if it is one.
-fn names<'w>(file: &File, all: &[Stored], dataset: &Dataset, (groups, own): Within<'w>) -> Result<Vec<Option<String>>> {
+/// The names of an array's dimensions, and the paths of the groups that define them.
+type Named = (Vec<Option<String>>, Vec<Option<String>>);
+
+/// What an array's dimensions are called: like the arrays that are their scales, or like the array itself if it is one.
+fn names<'w>(file: &File, all: &[Stored], dataset: &Dataset, (groups, own): Within<'w>) -> Result<Named> {
     let rank = dataset.space.shape.len();
-    if rank == 1 && is_scale(all) {
-        return Ok(alloc::collected([Some(alloc::text(own)?)].into_iter())?);
+    let (mut names, mut paths, mut above) = (Vec::new(), Vec::new(), Vec::new());
+    for group in groups {
+        alloc::push(&mut above, group)?;
     }
-    let above = alloc::collected(groups)?;
-    alloc::try_collected(scales_of(file, all, rank)?.into_iter().map(|scale| match scale {
-        Some(ScaleId::Address(address)) => scale_name(file, address, &above),
-        Some(ScaleId::Number(number)) => numbered_name(file, number, &above),
-        None => Ok(None),
-    }))
+    let path = |group: Option<&Around<'_>>| group.and_then(|(_, path)| *path).map(alloc::text).transpose();
+    if rank == 1 && is_scale(all) {
+        alloc::push(&mut names, Some(alloc::text(own)?))?;
+        alloc::push(&mut paths, path(above.first())?)?;
+        return Ok((names, paths));
+    }
+    for scale in scales_of(file, all, rank)? {
+        let found = match scale {
+            Some(ScaleId::Address(address)) => scale_name(file, address, &above)?,
+            Some(ScaleId::Number(number)) => numbered_name(file, number, &above)?,
+            None => None,
+        };
+        let (name, group) = found.map_or((None, None), |(name, group)| (Some(name), group));
+        alloc::push(&mut names, name)?;
+        alloc::push(&mut paths, path(group)?)?;
+    }
+    Ok((names, paths))
 }
+
+/// The name of a dimension, and which of the groups defines it.
+type NamedIn<'g, 'w> = Option<(String, Option<&'g Around<'w>>)>;
 
 /// The number that netCDF-C gave to the dimension of a scale.
 fn number(all: &[Stored]) -> Result<Option<i32>> {
@@ -464,19 +512,21 @@ fn number(all: &[Stored]) -> Result<Option<i32>> {
 }
 
 /// The name of the array at an address that is a dimension's scale.
-fn scale_name(file: &File, scale: u64, groups: &[&Group]) -> Result<Option<String>> {
-    let is_it = |link: &&Link| matches!(link.to, Target::Object(address) if address == scale);
-    if let Some(link) = groups.iter().flat_map(|group| &group.links).find(is_it) {
-        return Ok(Some(alloc::text(&link.name)?));
+fn scale_name<'g, 'w>(file: &File, scale: u64, groups: &'g [Around<'w>]) -> Result<NamedIn<'g, 'w>> {
+    for around in groups {
+        if let Some(link) = around.0.find_address(scale) {
+            return Ok(Some((alloc::text(&link.name)?, Some(around))));
+        }
     }
     let all = attribute::stored(file, &Header::read(file, scale)?)?;
     let name = attribute::text(&all, "NAME").filter(|name| !name.is_empty() && !name.starts_with(NO_VARIABLE));
-    name.map(lossy_text).transpose()
+    Ok(name.map(lossy_text).transpose()?.map(|name| (name, None)))
 }
 
 /// The name of the dimension that has a number.
-fn numbered_name(file: &File, number: i32, groups: &[&Group]) -> Result<Option<String>> {
-    for group in groups {
+fn numbered_name<'g, 'w>(file: &File, number: i32, groups: &'g [Around<'w>]) -> Result<NamedIn<'g, 'w>> {
+    for around in groups {
+        let group = around.0;
         let numbers = match group.numbers.get() {
             Some(numbers) => numbers,
             None => {
@@ -485,7 +535,8 @@ fn numbered_name(file: &File, number: i32, groups: &[&Group]) -> Result<Option<S
             }
         };
         if let Some(link) = numbers.get(&number).and_then(|i| group.links.get(*i)) {
-            return Ok(Some(alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?));
+            let name = alloc::text(link.name.strip_prefix(NO_COORDINATE).unwrap_or(&link.name))?;
+            return Ok(Some((name, Some(around))));
         }
     }
     Ok(None)

@@ -96,6 +96,20 @@ fn arrays_in_flight_are_those_in_memory() {
     }
 }
 
+/// What is read of a file before its arrays is read once for all of them.
+#[test]
+fn references_to_many_arrays_read_their_groups_once() {
+    let num_begun = |name: &str| {
+        let (later, storage) = later(&of("tiny-fixed-latest.h5"), 64);
+        let text = crate::references(&storage, name, "f").unwrap();
+        let num_arrays = text.matches(".zarray").count();
+        (num_arrays, later.log().iter().filter(|(_, begin, _)| *begin == 0).count())
+    };
+    let ((one, begun), (all, all_begun)) = (num_begun("x"), num_begun(""));
+    assert!(one == 1 && all > 1);
+    assert_eq!(begun, all_begun);
+}
+
 /// The reads of a storage that answers later, after the array was opened.
 fn reads(file: &str, name: &str, slab: &Hyperslab<'_>) -> Vec<(u64, usize)> {
     let (later, storage) = later(&of(file), 64);

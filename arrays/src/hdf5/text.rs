@@ -90,35 +90,43 @@ impl HeapTexts {
     /// The chunk of texts that stored bytes stand for.
     fn texts(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let size = 8 + self.sizes.address;
-        let mut places = alloc::collected(std::iter::repeat_n(0..0, stored.len() / size))?;
-        let mut ids = alloc::room(places.len())?;
+        let num_texts = stored.len() / size;
+        // Those that have some bytes.
+        let mut found = alloc::room(num_texts)?;
         for (i, bytes) in stored.chunks_exact(size).enumerate() {
             if let (len @ 1.., Some(HeapId { address, number })) = heap_id(&mut Cursor::new(bytes, self.sizes))? {
-                alloc::push(&mut ids, (address, i, number, len))?;
+                let i = u32::try_from(i).map_err(|_| too_many())?;
+                alloc::push(&mut found, Text { at: address, i, number, len })?;
             }
         }
         // Texts of one collection come together, so that none is read twice.
-        ids.sort_unstable();
+        found.sort_unstable_by_key(|text| (text.at, text.i));
         let (mut texts, mut left) = (Vec::new(), self.file_len);
-        for together in ids.chunk_by(|(one, ..), (other, ..)| one == other) {
-            let Some((address, ..)) = together.first() else { continue };
+        for together in found.chunk_by_mut(|one, other| one.at == other.at) {
+            let Some(Text { at: address, .. }) = together.first() else { continue };
             let heap = self.collection(*address, &mut left)?;
-            for (_, i, number, len) in together {
+            for Text { at, number, len, .. } in together {
                 let text = heap.get(*number)?.get(..*len as usize);
                 let text = text.ok_or_else(|| malformed("a string is longer than its object"))?;
                 // One of C's ends with the first zero.
                 let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
                 self.limit.check(texts.len().saturating_add(text.len()))?;
-                *places.get_mut(*i).ok_or(ErrorKind::Internal)? = texts.len()..texts.len() + text.len();
+                (*at, *len) = (texts.len() as u64, text.len() as u32);
                 alloc::extend(&mut texts, text)?;
             }
         }
-        let len = places.len().saturating_add(1).saturating_mul(4).saturating_add(texts.len());
+        let len = num_texts.saturating_add(1).saturating_mul(4).saturating_add(texts.len());
         self.limit.check(len)?;
         let mut chunk = alloc::room(len)?;
-        alloc::extend(&mut chunk, &count(places.len())?)?;
-        for place in places {
-            let text = texts.get(place).ok_or(ErrorKind::Internal)?;
+        alloc::extend(&mut chunk, &count(num_texts)?)?;
+        found.sort_unstable_by_key(|text| text.i);
+        let mut found = found.iter().peekable();
+        for i in 0..num_texts {
+            let text = found.next_if(|text| text.i as usize == i).map_or(Some(&[][..]), |text| {
+                let begin = usize::try_from(text.at).ok()?;
+                texts.get(begin..begin.checked_add(text.len as usize)?)
+            });
+            let text = text.ok_or(ErrorKind::Internal)?;
             alloc::extend(&mut chunk, &count(text.len())?)?;
             alloc::extend(&mut chunk, text)?;
         }
@@ -126,8 +134,24 @@ impl HeapTexts {
     }
 }
 
+/// A text of a chunk, of which there may be millions.
+struct Text {
+    /// Its collection, and once it was found where it begins among the texts.
+    at: u64,
+    /// Its number in the chunk.
+    i: u32,
+    /// Its number in the collection.
+    number: u32,
+    len: u32,
+}
+
+#[cold]
+fn too_many() -> Error {
+    malformed("the chunk has more than 2^32 - 1 strings or bytes")
+}
+
 fn count(number: usize) -> Result<[u8; 4]> {
-    let number = u32::try_from(number).map_err(|_| malformed("the chunk has more than 2^32 - 1 strings or bytes"))?;
+    let number = u32::try_from(number).map_err(|_| too_many())?;
     Ok(number.to_le_bytes())
 }
 
@@ -148,13 +172,16 @@ impl ChunkReader for HeapTexts {
     }
 }
 
-/// A fill value of texts, which says where a text is: the text, with a zero behind it.
+/// A fill value of texts, which says where a text is: the text, with a zero behind it. An empty one is nowhere.
 pub(super) fn fill_value(file: &super::file::File, value: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
     let Some(value) = value else { return Ok(None) };
     let (len, id) = heap_id(&mut Cursor::new(value, file.sizes))?;
-    let Some(HeapId { address, number }) = id.filter(|_| len > 0) else { return Ok(None) };
-    let heap = heap::collection(file, address)?;
-    let text = heap.get(number)?.get(..len as usize).unwrap_or_default();
+    let mut heap = None;
+    let text = match id.filter(|_| len > 0) {
+        Some(HeapId { address, number }) => heap.insert(heap::collection(file, address)?).get(number)?,
+        None => &[],
+    };
+    let text = text.get(..len as usize).unwrap_or_default();
     let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
     std::str::from_utf8(text).map_err(|_| Error::from(ErrorKind::Unsupported("a fill value that is not UTF-8")))?;
     let mut text = alloc::copied(text)?;

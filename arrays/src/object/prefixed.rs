@@ -19,6 +19,8 @@ pub struct PrefixedStorage<O> {
     flight_prefix: String,
     /// Whether names that begin with the prefix are those in the other storage.
     takes_whole_names: bool,
+    /// Whether all objects are below the prefix.
+    has_all: bool,
 }
 
 impl<O: ObjectStore> PrefixedStorage<O> {
@@ -33,11 +35,13 @@ impl<O: ObjectStore> PrefixedStorage<O> {
             alloc::push_text(&mut flight_prefix, prefix)?;
             alloc::push_text(&mut flight_prefix, "/")?;
         }
-        Ok(PrefixedStorage { prefix: alloc::text(prefix)?, flight_prefix, objects, takes_whole_names: false })
+        let prefix = alloc::text(prefix)?;
+        Ok(PrefixedStorage { prefix, flight_prefix, objects, takes_whole_names: false, has_all: false })
     }
 
-    /// The same objects also by their names in the other storage, so that both names lead to them, unless there is
-    /// something below the prefix that has its name once more.
+    /// The same objects, which are all that the other storage has, also by their names there, so that both names lead
+    /// to them, unless there is something below the prefix that has its name once more. What stands beside them and is
+    /// no object is in this storage, too.
     ///
     /// # Errors
     /// Those of [`ObjectStore::list`].
@@ -49,6 +53,7 @@ impl<O: ObjectStore> PrefixedStorage<O> {
             Ok(())
         })?;
         self.takes_whole_names = !is_there_again;
+        self.has_all = true;
         Ok(self)
     }
 
@@ -140,7 +145,15 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
 
     fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
         check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        self.full(prefix, |full| self.objects.list_all(full, one))
+        self.full(prefix, |full| self.objects.list_all(full, one))?;
+        if !prefix.is_empty() || !self.has_all {
+            return Ok(());
+        }
+        let is_below = |name: &str| name.strip_prefix(&*self.prefix).is_some_and(|rest| rest.starts_with('/'));
+        self.objects.list_all("", &mut |name, entry| match entry {
+            None if !is_below(name) => one(name, None),
+            _ => Ok(()),
+        })
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {

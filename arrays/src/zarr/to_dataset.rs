@@ -14,7 +14,7 @@ pub(crate) fn opened(metadata: &Metadata, storage: &Storage, prefix: &str) -> Re
     let (variable, store) = build(metadata, storage, prefix)?;
     let name = |name: &Option<String>| Ok(name.as_deref().map(alloc::text).transpose()?);
     let names = alloc::try_collected(metadata.dimension_names.iter().map(name))?;
-    let dimensions = Dimensions { names, unlimited: alloc::copied(&metadata.unlimited)? };
+    let dimensions = Dimensions { names, unlimited: alloc::copied(&metadata.unlimited)?, groups: Vec::new() };
     let mut attributes = attributes(&metadata.attributes, Some(metadata.element))?;
     attributes.error.clone_from(&metadata.attributes_error);
     Ok(Opened { variable, store, element: metadata.element, dimensions, attributes, is_elsewhere: false })
@@ -46,7 +46,7 @@ pub(crate) fn group_node(name: &str, format: &'static str, all: &Value, error: O
 /// What the metadata say. A scalar of netCDF-C's is shown without dimensions.
 fn array(metadata: Metadata) -> NodeArray {
     let Metadata { element, mut shape, mut chunk_shape, shards, dimension_names, unlimited, is_scalar, .. } = metadata;
-    let mut dimensions = Dimensions { names: dimension_names, unlimited };
+    let mut dimensions = Dimensions { names: dimension_names, unlimited, groups: Vec::new() };
     let shard_shape = shards.map(|shards| std::mem::replace(&mut chunk_shape, shards.inner));
     if is_scalar {
         (shape, chunk_shape, dimensions) = (Vec::new(), Vec::new(), Dimensions::default());

@@ -1,6 +1,6 @@
 //! A group with all that is in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use nczchunk::object::Storage;
@@ -33,6 +33,7 @@ impl Group {
             }
         }
         let nodes = open_storage::list(path, &storage, name, true)?;
+        open_storage::note_left_out(path, &storage, &nodes);
         Ok(nodes.first().is_some_and(Node::is_group).then_some(Group { storage, nodes }))
     }
 
@@ -46,6 +47,9 @@ impl Group {
         let (mut unlimited, mut dimensions) = (BTreeSet::new(), Vec::new());
         // A dimension has one length in the copy, too.
         let lengths = UnlimitedLengths::of(&self.storage, &self.nodes)?;
+        if format == Format::Nczarr {
+            self.compare(new, &lengths)?;
+        }
         for node in &self.nodes {
             let name = self.relative(node);
             let about = |error: Error| Failure::failed(format_args!("{}: {}", shown(node), words(&error)));
@@ -115,6 +119,24 @@ impl Group {
         Err(Failure::failed(format_args!("{}: {reason}; --skip-unreadable copies the rest", shown(node))))
     }
 
+    /// That netCDF-C can read the copy: it has one length for a dimension in a group.
+    fn compare<'n>(&'n self, new: &NewArray, lengths: &UnlimitedLengths<'n>) -> Result<()> {
+        let mut known = HashMap::new();
+        for node in self.nodes.iter().filter(|node| node.error().is_none()) {
+            let group = node.name().rsplit_once('/').map_or("", |(group, _)| group);
+            for d in 0..node.shape().len() {
+                let Some(name) = node.dimension_name(d) else { continue };
+                let len = lengths.len(node, d);
+                let (first, other, at) = *known.entry((group, name)).or_insert((len, node, d));
+                if first != len && !std::ptr::eq(other, node) {
+                    let error = Error::from(nczchunk::OTHER_LENGTH).in_dimension(at).in_object(self.relative(other));
+                    return Err(new.refused(self.relative(node), &error));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The name of what is in the group as the copy has it.
     fn relative<'n>(&self, node: &'n Node) -> &'n str {
         let group = self.nodes.first().map_or("", Node::name);
@@ -143,7 +165,7 @@ impl Group {
 /// All of an array, as long as its unlimited dimensions.
 fn part<'a, 'n>(node: &'n Node, source: &'a Array, selection: &'a Selection, lens: &UnlimitedLengths<'n>) -> Part<'a> {
     let shape = (0..node.shape().len()).map(|d| lens.len(node, d)).collect();
-    Part { source, selection, shape }
+    Part { source, selection, shape, is_compared: true }
 }
 
 /// Why a group or an array cannot be read, or its attributes alone.

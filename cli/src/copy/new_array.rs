@@ -78,12 +78,14 @@ pub(super) struct Part<'a> {
     pub selection: &'a Selection,
     /// The shape of the new array: that of the selection, or a longer one, with fill values beyond it.
     pub shape: Vec<usize>,
+    /// Whether its lengths have been compared with those of the other arrays in its group.
+    pub is_compared: bool,
 }
 
 impl<'a> Part<'a> {
     /// A new array of nothing but the selection.
     pub(super) fn new(source: &'a Array, selection: &'a Selection) -> Self {
-        Part { source, selection, shape: selection.shape() }
+        Part { source, selection, shape: selection.shape(), is_compared: false }
     }
 }
 
@@ -136,7 +138,7 @@ impl NewArray {
 
     /// Calls a function with the description of the new array.
     pub(super) fn describe<T>(&self, part: &Part<'_>, make: impl FnOnce(&Description<'_>) -> Result<T>) -> Result<T> {
-        let &Part { source, selection, ref shape } = part;
+        let &Part { source, selection, ref shape, is_compared } = part;
         let format = self.format();
         let names: Vec<&str> = selection.kept().map(|d| source.dimension_name(d).unwrap_or_default()).collect();
         let chunks = self.chunks(part)?;
@@ -172,6 +174,9 @@ impl NewArray {
         if let Some(separator) = self.separator {
             description = description.with_separator(separator);
         }
+        if is_compared {
+            description = description.with_compared_lengths();
+        }
         description = description.with_attributes_json(attributes.json()).with_attributes(&values);
         make(&description)
     }
@@ -195,7 +200,7 @@ impl NewArray {
     }
 
     /// The lengths that are asked for, or those of the source as far as they fit.
-    fn chunks(&self, &Part { source, selection, ref shape }: &Part<'_>) -> Result<Chunks> {
+    fn chunks(&self, &Part { source, selection, ref shape, .. }: &Part<'_>) -> Result<Chunks> {
         let rank = shape.len();
         let given = |lengths: &Option<SomeLengths>, access: Access| {
             lengths.as_ref().and_then(|lengths| lengths.of(source, selection, shape, access))

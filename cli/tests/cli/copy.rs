@@ -574,6 +574,30 @@ fn groups_and_zip_files_are_destinations() {
     assert_eq!(directory.names(), ["nc", "x.zip"]);
 }
 
+/// What is in no storage would be lost with the file.
+#[test]
+fn a_zip_file_is_not_replaced_if_something_stands_beside_its_only_directory() {
+    use nczchunk::object::{ObjectStore, PrefixedStorage, Storage, ZipWriter};
+    let directory = Temporary::new();
+    let path = directory.join("x.zip");
+    let zip = std::sync::Arc::new(ZipWriter::create(&path).unwrap());
+    let below = Storage::new(PrefixedStorage::new(zip.clone(), "top").unwrap()).unwrap();
+    nczchunk::Array::create_in(&below, "", &nczchunk::Description::new(&[2], nczchunk::ElementType::Int)).unwrap();
+    zip.write("notesX", b"mine").unwrap();
+    zip.finish().unwrap();
+    // No object can have this name, so the writer does not write it.
+    let mut bytes = std::fs::read(&path).unwrap();
+    for at in 0..bytes.len() - 6 {
+        if bytes[at..].starts_with(b"notesX") {
+            bytes[at + 5] = b'\\';
+        }
+    }
+    std::fs::write(&path, &bytes).unwrap();
+    let message = run_at(&directory, &["copy", "data/coads_sst.zarr", "@/x.zip", "--force"]).message(1);
+    assert!(message.contains("notes\\"), "{message}");
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}
+
 #[test]
 fn what_is_there_is_replaced_by_force_only() {
     let directory = Temporary::new();
@@ -653,6 +677,44 @@ fn nothing_is_left_of_what_is_interrupted() {
         interrupted(&directory.join("v3"), &["--name", name]);
         assert!(tree(&directory) == before, "{name}: {:?}", tree(&directory).keys());
     }
+}
+
+/// What the program waits for may never come: here nobody opens the pipe.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_third_signal_ends_the_program_wherever_it_is() {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+    let directory = Temporary::new();
+    let pipe = directory.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let dump = super::command().args(["dump", "data/coads_sst.zarr", "-o"]).arg(&pipe).stderr(Stdio::piped()).spawn();
+    let mut dump = dump.unwrap();
+    let status = format!("/proc/{}/status", dump.id());
+    // SIGTERM is number 15.
+    let is_caught = || {
+        let status = std::fs::read_to_string(&status).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 1 << 14 != 0
+    };
+    while !is_caught() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let signal = |dump: &mut std::process::Child| {
+        assert!(Command::new("kill").args(["-TERM", &dump.id().to_string()]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(200));
+        dump.try_wait().unwrap()
+    };
+    assert_eq!([signal(&mut dump), signal(&mut dump)], [None, None]);
+    let mut ended = None;
+    // Signals that come too fast count as one.
+    for _ in 0..50 {
+        ended = ended.or_else(|| signal(&mut dump));
+    }
+    if ended.is_none() {
+        dump.kill().unwrap();
+    }
+    assert_eq!(ended.and_then(|status| status.code()), Some(130));
 }
 
 /// All files below a directory, with what is in them, and all directories.

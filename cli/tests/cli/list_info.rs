@@ -41,6 +41,31 @@ fn groups_are_listed_with_what_is_in_them() {
     assert!(run_at(&directory, &["list", "@", "no"]).message(1).contains("no such group"));
 }
 
+/// What no array can be called may be one all the same, of a program that has written it otherwise.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_no_array_can_be_called_is_noted() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let directory = Temporary::new();
+    Array::create(&*directory, "g/a", &Description::new(&[1], ElementType::Byte)).unwrap();
+    let names: [&[u8]; 2] = [b"g/r\xe9s", b"g/back\\slash"];
+    for name in names {
+        std::fs::create_dir(directory.join(OsStr::from_bytes(name))).unwrap();
+    }
+    std::os::unix::fs::symlink("nowhere", directory.join("g/link")).unwrap();
+    let path = directory.display();
+    let why = "this is left out, because no array or group can have such a name";
+    let notes = format!("nczchunk: note: {path}: g/back\\slash: {why}\nnczchunk: note: {path}: g/r\u{fffd}s: {why}\n");
+    let copied = Temporary::new();
+    let copy = copied.join("copied").display().to_string();
+    for arguments in [&["list", "@"][..], &["check", "@"], &["copy", "@", &copy]] {
+        let ran = run_at(&directory, arguments);
+        assert_eq!((ran.code, &*ran.err), (Some(0), &*notes), "{arguments:?}");
+    }
+    run_at(&directory, &["list", "@", "--shallow"]).text();
+}
+
 #[test]
 fn all_is_told_of_an_array() {
     let text = run(&["info", "data/coads_sst.zarr"]).text();

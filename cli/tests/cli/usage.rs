@@ -156,6 +156,17 @@ fn a_file_is_replaced_as_it_is() {
         assert!(message.ends_with("this is what is read; choose another name\n"), "{message}");
         assert!(std::fs::read(directory.join("a.nc")).unwrap() == source);
     }
+    // Documents lead to the file.
+    let documents = [directory.join("joined.json"), directory.join("refs.json")];
+    run_at(&directory, &["concat", "TIME", "@/a.nc", "-o", "@/joined.json"]).text();
+    run_at(&directory, &["references", "@/a.nc", "-o", "@/refs.json"]).text();
+    for name in ["joined", "refs"] {
+        let document = format!("@/{name}.json");
+        let message = run_at(&directory, &["dump", &document, "TIME", "-o", "@/b.nc"]).message(1);
+        assert!(message.contains("this holds arrays, which may be those that are read"), "{message}");
+        assert!(std::fs::read(directory.join("a.nc")).unwrap() == source);
+    }
+    documents.iter().for_each(|path| std::fs::remove_file(path).unwrap());
     std::fs::create_dir(directory.join("below")).unwrap();
     symlink("below/c", directory.join("link")).unwrap();
     let dump = ["dump", "@/a.nc", "COADSY", "-o", "@/link"];

@@ -1,7 +1,7 @@
 //! fixedscaleoffset: `(x - offset) * scale`, rounded, in another type. The source is numcodecs' FixedScaleOffset, which
-//! computes in numpy's types: floating-point and complex numbers in their own, integers in doubles.
-//! numcodecs computes those of integers with an integer as offset and scale in the integers' type, where they may wrap
-//! round: what is stored may differ then, and decodes to the same numbers where it does not wrap round twice.
+//! computes in numpy's types: floating-point and complex numbers in their own, integers in doubles. What is made of
+//! integers with whole numbers as offset and scale is not rounded if it fits the other type, as numcodecs has it where
+//! these are integers in the metadata. There the integers may wrap round, which they do not here.
 
 use super::definition::{Definition, Setting, Settings, Stage};
 use super::numbers::{self, EachNumber, Number, Numbers, each, rounded};
@@ -42,9 +42,18 @@ impl EachNumber for FixedScaleOffset {
     const NAME: &'static str = NAME;
 
     fn encode(&self, bits: u64) -> Result<u64, &'static str> {
+        let value = self.decoded.value(bits);
+        // Beyond 2^53 doubles have not all integers.
+        if let (Number::Integer(value), Some(scale), Some(offset)) = (value, whole(self.scale), whole(self.offset)) {
+            let scaled = (value - offset).checked_mul(scale);
+            let fits = |scaled: &i128| self.encoded.integers().is_none_or(|all| all.contains(scaled));
+            if let Some(scaled) = scaled.filter(fits) {
+                return Ok(self.encoded.cast(Number::Integer(scaled)));
+            }
+        }
         let format = self.decoded.float_format().unwrap_or(FloatFormat::DOUBLE);
         let (scale, offset) = (rounded(format, self.scale), rounded(format, self.offset));
-        let shifted = rounded(format, self.decoded.value(bits).as_f64() - offset);
+        let shifted = rounded(format, value.as_f64() - offset);
         Ok(self.encoded.cast(Number::Float(rounded(format, shifted * scale).round_ties_even())))
     }
 
@@ -81,6 +90,11 @@ impl EachNumber for FixedScaleOffset {
     }
 }
 
+/// The integer that a number is, unless no integer of 64 bits is as large.
+fn whole(number: f64) -> Option<i128> {
+    (number.fract() == 0.0 && number.abs() <= 2f64.powi(64)).then_some(number as i128)
+}
+
 #[cfg(all(test, feature = "default"))]
 mod tests {
     use super::super::definition::Given;
@@ -88,7 +102,7 @@ mod tests {
     use super::super::testing::{decoded, encoded};
     use super::super::traits::Codec;
     use super::*;
-    use crate::element::ElementType::{Double, Float, Int, Int64, Short, UInt64};
+    use crate::element::ElementType::{self, Double, Float, Int, Int64, Short, UInt64};
     use crate::element::Elements;
     use crate::error::{ErrorKind, Result};
 
@@ -153,6 +167,29 @@ mod tests {
         let end = 1 << 63;
         let unsigned = [end, 0, end, 0, 12, 25, 50_000_000_000, (-3_000_000_000i64) as u64, 0];
         assert_eq!(stored(UInt64), unsigned.map(u64::to_le_bytes).concat());
+    }
+
+    /// As numcodecs encodes and decodes them. What it decodes is rounded to doubles.
+    #[test]
+    fn large_integers_are_not_rounded_before_they_are_encoded() {
+        let (end, time) = (1 << 53, 1_700_000_000_000_000_000i64);
+        let both = |encoded: ElementType, offset: f64, scale: f64, values: &[i64], stored: &[u8], back: &[i64]| {
+            let codec = codec((little(Int64), little(encoded)), offset, scale).unwrap();
+            let bytes = |values: &[i64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+            assert_eq!(super::super::testing::encoded(&*codec, &bytes(values)), stored);
+            assert_eq!(decoded(&*codec, stored, 0..8 * values.len(), 8 * values.len()).unwrap(), bytes(back));
+        };
+        let stored = [end + 2, end, (1 << 62), -(1 << 62) - 4].map(i64::to_le_bytes).concat();
+        let values = [end + 3, end + 1, (1 << 62) + 1, -(1 << 62) - 3];
+        both(Int64, 1.0, 1.0, &values, &stored, &[end + 4, end, 1 << 62, -(1 << 62)]);
+        let stored = [3, 21, -3].map(i32::to_le_bytes).concat();
+        both(Int, time as f64, 3.0, &[time + 1, time + 7, time - 1], &stored, &[time; 3]);
+        // What does not fit is the least integer, with a scale that is whole as with any other.
+        for scale in [2.0, 2.5] {
+            let codec = codec((little(Int64), little(Int)), 0.0, scale).unwrap();
+            let stored = super::super::testing::encoded(&*codec, &(1i64 << 40).to_le_bytes());
+            assert_eq!(stored, i32::MIN.to_le_bytes());
+        }
     }
 
     #[test]

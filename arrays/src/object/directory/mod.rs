@@ -138,6 +138,43 @@ impl Directory {
         Ok(())
     }
 
+    /// Removes a file, a link, or a directory with all that is in it.
+    fn remove_all(&self, name: String) -> Result<()> {
+        let mut left = Vec::new();
+        alloc::push(&mut left, (name, None))?;
+        while let Some((name, error)) = left.pop() {
+            if let Some(error) = error {
+                // What was in the directory is gone, if it is one.
+                match self.root.remove_directory(&name) {
+                    Err(own) if own.kind() == io::ErrorKind::NotADirectory => return Err(error),
+                    removed => removed.map_err(|own| Error::from(own).in_object(&name))?,
+                }
+                continue;
+            }
+            let Err(error) = self.remove(&name) else { continue };
+            if self.root.is_link(&name).unwrap_or(true) {
+                return Err(error);
+            }
+            let mut below = Vec::new();
+            let mut add = |last: &str| {
+                let mut name = alloc::text(&name)?;
+                alloc::push_text(&mut name, "/")?;
+                alloc::push_text(&mut name, last)?;
+                Ok::<_, Error>(alloc::push(&mut below, name)?)
+            };
+            let mut added = Ok(());
+            let listed = self.root.list(&name, &mut |last, _| {
+                added = if check_name(last).is_ok() { add(last) } else { Ok(()) };
+                added.is_ok()
+            });
+            added?;
+            listed.map_err(|error| Error::from(error).in_object(&name))?;
+            alloc::push(&mut left, (name, Some(error)))?;
+            below.into_iter().try_for_each(|name| alloc::push(&mut left, (name, None)))?;
+        }
+        Ok(())
+    }
+
     /// Writes a file under a temporary name and then renames it.
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let (mut file, mut temporary) = self.create_temporary(name)?;
@@ -308,7 +345,7 @@ impl ObjectStore for Directory {
             _ => Ok(()),
         })?;
         // Each is tried, and the first failure told.
-        left.iter().map(|name| self.remove(name)).fold(Ok(()), Result::and)
+        left.into_iter().map(|name| self.remove_all(name)).fold(Ok(()), Result::and)
     }
 
     fn is_writable(&self) -> bool {

@@ -119,6 +119,27 @@ fn files_that_are_being_written_are_not_listed_and_not_left_behind() {
     assert_eq!(list(&directory, ""), ["d/"]);
 }
 
+/// A copy to a directory is made under a temporary name, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn directories_that_killed_writers_have_left_are_removed_with_what_is_in_them() {
+    let temporary = Temporary::new("left-directories");
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let (left, own) = [ended.id(), std::process::id()].map(|process| format!("g/.x.{process}.0.partial")).into();
+    for name in [&left, &own] {
+        std::fs::create_dir_all(temporary.0.join(name).join("a/c/0")).unwrap();
+        std::fs::write(temporary.0.join(name).join("a/c/0/1"), b"").unwrap();
+    }
+    std::fs::create_dir(temporary.0.join("elsewhere")).unwrap();
+    std::fs::write(temporary.0.join("elsewhere/x"), b"").unwrap();
+    std::os::unix::fs::symlink("../../elsewhere", temporary.0.join(&left).join("link")).unwrap();
+    let directory = Directory::open(&temporary.0).unwrap();
+    directory.remove_unfinished("").unwrap();
+    let is_there = |name: &str| temporary.0.join(name).exists();
+    assert_eq!([&*left, &*own, "elsewhere/x"].map(is_there), [false, true, true]);
+}
+
 /// Whoever writes makes the directories again that another has removed, for they were empty.
 #[test]
 fn empty_directories_may_be_removed_while_objects_are_written_below() {

@@ -337,6 +337,10 @@ fn the_last_entry_of_a_name_counts_and_other_names_are_left_out() {
     };
     assert_eq!(left_out(&zip, ""), ["../c", "d\\e", "f/g\u{fffd}"]);
     assert_eq!(left_out(&PrefixedStorage::new(&zip, "f").unwrap(), ""), ["g\u{fffd}"]);
+    // If all objects are in one directory, what stands beside it is in the storage, too.
+    let all = PrefixedStorage::new(&zip, "f").unwrap().with_whole_names().unwrap();
+    assert_eq!(left_out(&all, ""), ["g\u{fffd}", "../c", "d\\e"]);
+    assert_eq!(left_out(&all, "a"), [""; 0]);
 }
 
 #[test]
