@@ -389,3 +389,39 @@ def test_groups_are_listed_once_for_their_dimensions(tmp_path, monkeypatch):
     groups = xarray.open_groups(tmp_path / "a.nc", engine="nczchunk")
     assert all(groups[f"/g{i}"].sizes["t"] == 29 for i in range(30))
     assert listed.count(True) <= 2
+
+
+def test_an_element_has_the_type_of_its_array(tmp_path):
+    for name, dtype in [("b", "S5"), ("u", "U7"), ("t", "M8[s]"), ("i", "i2")]:
+        nczchunk.create(tmp_path / "a", name, shape=(3,), dtype=dtype, dims=["x"])
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk", decode_cf=False) as found:
+        for name in "buti":
+            part = found[name][1]
+            assert part.dtype == found[name].dtype and part.values.dtype == found[name].dtype, name
+
+
+def test_what_dask_has_of_a_netcdf_file_is_written_to_zarr_as_it_is(tmp_path):
+    pytest.importorskip("dask")
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("t", 10)
+        file.createVariable("v", "i4", ("t",), chunksizes=(4,))[:] = range(10)
+    # As xarray's own engine has it: the chunks of a file are none of Zarr.
+    with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk", chunks={"t": 5}) as found:
+        found.to_zarr(tmp_path / "b", consolidated=False)
+    with xarray.open_dataset(tmp_path / "b", engine="nczchunk") as again:
+        assert again["v"].values.tolist() == list(range(10)) and again["v"].encoding["chunks"] == (5,)
+
+
+def test_paths_begin_at_home_or_in_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    nczchunk.create(tmp_path / "a", "v", shape=(2,), dtype="i4", dims=["x"])[...] = 3
+    monkeypatch.chdir(tmp_path)
+    for path in ["~/a", os.path.join("~", "a"), "a"]:
+        with xarray.open_dataset(path, engine="nczchunk") as found:
+            assert found["v"].values.tolist() == [3, 3]
+            assert os.path.samefile(found["v"].encoding["source"], tmp_path / "a")
+            assert os.path.isabs(found["v"].encoding["source"])
+    if hasattr(xarray, "open_datatree"):
+        assert xarray.open_datatree("~/a", engine="nczchunk")["v"].values.tolist() == [3, 3]

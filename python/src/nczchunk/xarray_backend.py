@@ -38,7 +38,9 @@ class _LazyArray(BackendArray):
 
     def _read(self, key):
         found = self._selected(key) if self.shape == self.array.shape else self._filled(key)
-        return np.asarray(found, self.dtype) if self.dtype.kind == "T" else found
+        # An element alone does not tell how long the texts of its type are.
+        is_ready = isinstance(found, np.ndarray) and self.dtype.kind != "T"
+        return found if is_ready else np.asarray(found, self.dtype)
 
     def _selected(self, key):
         has_lists = any(isinstance(item, np.ndarray) for item in key)
@@ -104,14 +106,15 @@ class _Store(AbstractDataStore):
             self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
             shape = tuple(tree.length(group, dim, length) if is_unlimited else length
                           for dim, length, is_unlimited in zip(dims, array.shape, node.unlimited))
-            encoding = {"source": shown(path), "dtype": array.dtype}
+            encoding = {"source": shown(kept(path)), "dtype": array.dtype}
             dtype = array.dtype
             if dtype == object:
                 dtype, encoding["dtype"] = _text_types(array.format)
-            if all(array._regular):
-                encoding |= {"preferred_chunks": dict(zip(dims, array.chunks)), "chunks": array.chunks}
-            else:
-                encoding["preferred_chunks"] = dict(zip(dims, array.read_chunk_sizes))
+            is_regular = all(array._regular)
+            encoding["preferred_chunks"] = dict(zip(dims, array.chunks if is_regular else array.read_chunk_sizes))
+            # Those that to_zarr() gives the new array, which refuses those of Dask that they do not fit.
+            if is_regular and "Zarr" in array.format:
+                encoding["chunks"] = array.chunks
             data = indexing.LazilyIndexedArray(_LazyArray(array, shape, dtype))
             self.variables[name] = Variable(dims, data, attributes, encoding)
 
@@ -132,9 +135,9 @@ class _Tree:
     """A path, and the dimensions that its groups define, each of which is asked for once."""
 
     def __init__(self, path, memory_limits):
-        self.path, self.memory_limits = path, memory_limits
+        self.path, self.memory_limits = _expanded(path), memory_limits
         self._dimensions = lru_cache(None)(
-            lambda group: open_group(path, group, memory_limits=memory_limits).dimensions)
+            lambda group: open_group(self.path, group, memory_limits=memory_limits).dimensions)
 
     def length(self, group, dim, length):
         """That of an unlimited dimension of an array in a group, which ends there itself. As netCDF has it, it is that
@@ -145,6 +148,11 @@ class _Tree:
                 return length
             group = group.rpartition("/")[0]
         return max(length, defined[dim].length)
+
+
+def _expanded(path):
+    """A path in which "~" stands for the user's home, as xarray has it."""
+    return os.path.expanduser(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else path
 
 
 def _text_types(format):
@@ -238,10 +246,9 @@ class Backend(BackendEntrypoint):
     def open_groups_as_dict(self, filename_or_obj, *, group="", memory_limits=None, **given) -> dict[str, Dataset]:
         """The datasets of a group and of all groups below it, by their paths from it. The arguments are those of
         open_dataset()."""
-        group = (group or "").strip("/")
-        nodes = list_nodes(filename_or_obj, group, memory_limits=memory_limits)
+        group, tree = (group or "").strip("/"), _Tree(filename_or_obj, memory_limits)
+        nodes = list_nodes(tree.path, group, memory_limits=memory_limits)
         names = [group, *(node.name for node in nodes if node.is_group and node.name != group)]
-        tree = _Tree(filename_or_obj, memory_limits)
         return {"/" + name.removeprefix(group).strip("/"): _dataset(tree, name, **given) for name in names}
 
     def open_datatree(self, filename_or_obj, **given):
