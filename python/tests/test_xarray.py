@@ -3,7 +3,9 @@
 import inspect
 import json
 import os
+import pickle
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -347,7 +349,32 @@ def test_variables_of_a_dataset_share_what_is_open(tmp_path):
     before = len(os.listdir("/proc/self/fd"))
     with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk") as found:
         assert len(os.listdir("/proc/self/fd")) <= before + 2
-        assert all((found[f"v{i}"] == i).all() for i in range(20))
+        again = pickle.loads(pickle.dumps(found))
+        assert len(os.listdir("/proc/self/fd")) <= before + 4
+        assert all((one[f"v{i}"] == i).all() for one in (found, again) for i in range(20))
+    arrays = nczchunk.open_group(tmp_path / "a.nc").arrays()
+    assert len(os.listdir("/proc/self/fd")) <= before + 6
+    assert all((arrays[f"v{i}"][...] == i).all() for i in range(20))
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
+def test_what_lies_in_a_file_as_it_is_has_no_chunks_that_dask_should_have(tmp_path, format):
+    pytest.importorskip("dask")
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=format) as file:
+        file.createDimension("t", 10)
+        file.createVariable("v", "i4", ("t",))[:] = range(10)
+        if format == "NETCDF4":
+            file.createVariable("packed", "i4", ("t",), zlib=True, chunksizes=(10,))[:] = 1
+    for chunks in [{"t": 4}, {}, "auto"]:
+        given = {"drop_variables": "packed", "chunks": chunks}
+        with warnings.catch_warnings(), xarray.open_dataset(tmp_path / "a.nc", engine="netcdf4", **given) as due:
+            warnings.simplefilter("error")
+            with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk", **given) as found:
+                assert found["v"].chunks == due["v"].chunks and found["v"].values.tolist() == list(range(10))
+    if format == "NETCDF4":
+        with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk") as found:
+            assert found["packed"].encoding["preferred_chunks"] == {"t": 10}
 
 
 def test_a_list_reads_what_it_names_and_not_what_is_between(tmp_path, monkeypatch):

@@ -100,7 +100,7 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     return Array(owner, (kept(path), name, mode, memory_limits), threads, cache)
 
 
-def open_in(storage, where, threads, cache):
+def open_in(storage, where, threads=None, cache=...):
     """Opens an array in a storage, which other arrays share. where: a path, a name, a mode and limits, by which it is
     opened again where it is unpickled."""
     owner, (_, name, mode, _) = Owner(c.array_close), where

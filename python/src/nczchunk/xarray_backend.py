@@ -26,12 +26,32 @@ from .listing import list_nodes
 from .storage import kept, shown
 
 
+class _Source:
+    """What is at a path, which all arrays of a dataset share, so that there may be many. Where a dataset is unpickled,
+    it is opened again, once."""
+
+    def __init__(self, path, memory_limits, threads=None):
+        self.path, self.memory_limits, self.threads = kept(path), memory_limits, threads
+        self._storage = limits.opened(memory_limits, c.storage_open, path)
+
+    def __reduce__(self):
+        return _Source, (self.path, self.memory_limits, self.threads)
+
+    def array(self, name, cache=...):
+        """Opens an array."""
+        return open_in(self._storage, (self.path, name, "r", self.memory_limits), self.threads, cache)
+
+
 class _LazyArray(BackendArray):
     """An array that is read when it is indexed. Threads and processes may do that at the same time; the array is
     opened again where it is unpickled. The array may end before the shape; behind its end are fill values."""
 
-    def __init__(self, array, shape, dtype):
-        self.array, self.shape, self.dtype = array, shape, dtype
+    def __init__(self, source, name, shape, dtype, array=None):
+        self._source, self._name, self.shape, self.dtype = source, name, shape, dtype
+        self.array = source.array(name) if array is None else array
+
+    def __reduce__(self):
+        return _LazyArray, (self._source, self._name, self.shape, self.dtype)
 
     def __getitem__(self, key):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
@@ -87,15 +107,14 @@ class _Store(AbstractDataStore):
             raise NotFound(f"{shown(path, group)}: this is an array, and not a group", NO_VARIABLE)
         self.attributes = nodes[0].attrs if nodes and nodes[0].is_group else {}
         self.variables, self.unlimited = {}, set()
-        # All arrays share what is open, so that there may be many.
-        storage = limits.opened(memory_limits, c.storage_open, path)
+        source = _Source(path, memory_limits, threads)
         below = len(group.split("/")) if group else 0
         for node in nodes:
             name = node.name.split("/")[-1]
             if node.is_group or name in left_out or len(node.name.split("/")) != below + 1:
                 continue
             try:
-                array = open_in(storage, (kept(path), node.name, "r", memory_limits), threads, cache)
+                array = source.array(node.name, cache)
                 attributes = _attributes(array, name)
             except Error as error:
                 # As xarray's own engines do.
@@ -110,12 +129,14 @@ class _Store(AbstractDataStore):
             dtype = array.dtype
             if dtype == object:
                 dtype, encoding["dtype"] = _text_types(array.format)
-            is_regular = all(array._regular)
-            encoding["preferred_chunks"] = dict(zip(dims, array.chunks if is_regular else array.read_chunk_sizes))
+            is_regular, is_zarr = all(array._regular), "Zarr" in array.format
+            # What lies in a file as it is may be read in any parts.
+            if is_zarr or array.nchunks > 1 or array.codecs:
+                encoding["preferred_chunks"] = dict(zip(dims, array.chunks if is_regular else array.read_chunk_sizes))
             # Those that to_zarr() gives the new array, which refuses those of Dask that they do not fit.
-            if is_regular and "Zarr" in array.format:
+            if is_regular and is_zarr:
                 encoding["chunks"] = array.chunks
-            data = indexing.LazilyIndexedArray(_LazyArray(array, shape, dtype))
+            data = indexing.LazilyIndexedArray(_LazyArray(source, node.name, shape, dtype, array))
             self.variables[name] = Variable(dims, data, attributes, encoding)
 
     def get_variables(self):
