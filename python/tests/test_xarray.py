@@ -392,6 +392,40 @@ def test_a_list_reads_what_it_names_and_not_what_is_between(tmp_path, monkeypatc
     assert sum(most) < 100
 
 
+def test_points_are_read_alone(tmp_path, monkeypatch):
+    due = np.arange(60 * 50 * 40, dtype="i4").reshape(60, 50, 40)
+    for name, dtype in [("v", "i4"), ("s", str), ("u", "U6")]:
+        nczchunk.create(tmp_path / "a", name, shape=due.shape, dtype=dtype, chunks=(7, 7, 7), dims=("t", "y", "x"))[
+            ...] = due.astype(dtype)
+    rng, read = np.random.default_rng(1), []
+    where = {dim: xarray.DataArray(rng.integers(-length, length, (5, 6)), dims=("p", "q"))
+             for dim, length in zip("tyx", due.shape)}
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
+        every = found.load()
+    monkeypatch.setattr(nczchunk.Array, "_call", counted_bytes(nczchunk.Array._call, read))
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
+        # Points, points along a line for all of a dimension, and those that fill what they span.
+        dense = {"t": where["t"], "y": xarray.DataArray([1, 2, 1, 2], dims="d"),
+                 "x": xarray.DataArray([3, 3, 4, 4], dims="d")}
+        for given in [where, {dim: where[dim] for dim in "ty"}, {**where, "t": slice(None, None, -2)}, dense]:
+            for name in "vsu":
+                part = found[name].isel(given).load()
+                xarray.testing.assert_identical(part, every[name].isel(given))
+                assert part.dtype == found[name].dtype and part.values.dtype == found[name].dtype
+        read.clear()
+        found["v"].isel(where).load()
+        assert sum(read) == 30 * 4
+
+
+def counted_bytes(function, numbers):
+    """A function of the memory of a transfer that adds how many bytes that has to a list."""
+    def call(self, action, arguments, memory, *given):
+        numbers.append(memory.nbytes)
+        return function(self, action, arguments, memory, *given)
+
+    return call
+
+
 def counted(function, numbers):
     """A function of a selection that adds how many elements that has to a list."""
     def call(self, action, selection, *given, **more):

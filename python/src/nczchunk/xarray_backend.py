@@ -2,6 +2,7 @@
 
 import base64
 import errno
+import math
 import os
 import struct
 import warnings
@@ -24,6 +25,10 @@ from .errors import Error, NotFound
 from .group import open_group
 from .listing import list_nodes
 from .storage import kept, shown
+
+
+# A point takes as much time and memory as about so many elements of a box.
+_POINT = 64
 
 
 class _Source:
@@ -54,10 +59,27 @@ class _LazyArray(BackendArray):
         return _LazyArray, (self._source, self._name, self.shape, self.dtype)
 
     def __getitem__(self, key):
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+        support, read = ((indexing.IndexingSupport.VECTORIZED, self._points) if self._are_few_points(key) else
+                         (indexing.IndexingSupport.OUTER, self._read))
+        return indexing.explicit_indexing_adapter(key, self.shape, support, read)
+
+    def _are_few_points(self, key):
+        """Whether an index consists of coordinates of points that are read sooner, and in less memory, than all that is
+        where their coordinates cross, of which xarray else selects the points."""
+        if not isinstance(key, indexing.VectorizedIndexer) or self.shape != self.array.shape or not all(
+                isinstance(item, np.ndarray) and item.dtype.kind in "iu" for item in key.tuple):
+            return False
+        num = math.prod(np.broadcast_shapes(*(item.shape for item in key.tuple)))
+        crossing = math.prod(len(np.unique(item)) for item in key.tuple)
+        return num * _POINT < crossing
+
+    def _points(self, key):
+        return self._typed(self.array.vindex[key])
 
     def _read(self, key):
-        found = self._selected(key) if self.shape == self.array.shape else self._filled(key)
+        return self._typed(self._selected(key) if self.shape == self.array.shape else self._filled(key))
+
+    def _typed(self, found):
         # An element alone does not tell how long the texts of its type are.
         is_ready = isinstance(found, np.ndarray) and self.dtype.kind != "T"
         return found if is_ready else np.asarray(found, self.dtype)
