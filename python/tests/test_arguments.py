@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import pickle
 import sys
 
 import numpy as np
@@ -129,6 +130,32 @@ def test_a_path_with_a_nul_is_no_other_path(tmp_path):
         with pytest.raises(TypeError, match="path: "):
             nczchunk.open(path)
     assert nczchunk.open(tmp_path / "a")[...].tolist() == [7, 7]
+
+
+def test_relative_paths_stay_right_when_the_working_directory_changes(tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for path in ["a", b"b", pathlib.Path("c"), os.path.join(".", "d")]:
+        nczchunk.create(path, "g/v", shape=(4,), dtype="i4", dims=["x"], chunks=(2,))[...] = 7
+        array, group = nczchunk.open(path, "g/v", "r+"), nczchunk.open_group(path, "g", "r+")
+        joined = nczchunk.concat([path, path], "x")
+        monkeypatch.chdir(tmp_path / "other")
+        nczchunk.create(path, "g/v", shape=(4,), dtype="i4", chunks=(2,), overwrite=True)[...] = 9
+        assert pickle.loads(pickle.dumps(array))[...].tolist() == group["v"][...].tolist() == [7] * 4
+        assert nczchunk.open(joined, "g/v")[...].tolist() == [7] * 8
+        group.attrs["a"] = 1
+        array.append([8])
+        monkeypatch.chdir(tmp_path)
+        with nczchunk.open(path, "g/v") as found:
+            assert found[...].tolist() == [7, 7, 7, 7, 8] and nczchunk.open_group(path, "g").attrs["a"] == 1
+
+
+def test_what_gives_one_length_after_another_is_taken(new):
+    array = new(shape=map(int, "44"), chunks=map(int, "22"), shards=map(int, "44"))
+    assert (array.shape, array.chunks, array.shards) == ((4, 4), (2, 2), (4, 4))
+    for chunks in ["22", b"22"]:
+        with pytest.raises(TypeError, match="chunks"):
+            new(shape=(4, 4), chunks=chunks)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have names in UTF-8 only")

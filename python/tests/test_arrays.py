@@ -111,6 +111,15 @@ def test_texts_of_any_length(tmp_path):
         assert array.read_into(out, 0) is out and out.tolist() == due[0].tolist()
 
 
+def test_the_strings_of_numpy_2_are_strings(tmp_path):
+    if not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("an older numpy")
+    texts = np.array(["a", "grüße"], np.dtypes.StringDType())
+    array = nczchunk.create(tmp_path / "a", shape=texts.shape, dtype=texts.dtype)
+    array[...] = texts
+    assert array.type_name == "string" and array[...].tolist() == texts.tolist()
+
+
 def test_values_are_broadcast_and_cast(tmp_path):
     array = nczchunk.create(tmp_path / "a", shape=(4, 6), dtype=">i2", endian="big", chunks=(3, 4))
     array[...] = 5

@@ -154,3 +154,12 @@ def test_values_are_copies(tmp_path):
     array = nczchunk.create(tmp_path / "a", shape=(2,), dtype="f4", attrs={"a": [1, {"b": 2}]})
     array.attrs["a"][1]["b"] = 3
     assert array.attrs["a"] == [1, {"b": 2}]
+
+
+def test_numbers_that_python_does_not_have_are_refused(tmp_path):
+    array = nczchunk.create(tmp_path / "a", shape=(2,), dtype="f4")
+    for value in [np.longdouble(1), np.ones(2, "g"), [np.longdouble(1)]]:
+        if np.dtype("g") == np.dtype("f8"):
+            pytest.skip("here they are as Python's")
+        with pytest.raises(TypeError, match=r"attrs\['k'\]: a value of the type (longdouble|ndarray) cannot be stored"):
+            array.attrs["k"] = value

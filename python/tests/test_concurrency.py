@@ -742,3 +742,28 @@ def test_changes_of_a_group_s_attributes_lose_nothing(tmp_path):
     for one in threads:
         one.join()
     assert len(group.attrs) == 60
+
+
+@pytest.mark.unix
+@pytest.mark.parametrize("path", ["a", "file://{}/a#mode=zarr,file", "{}/a"])
+def test_a_write_to_a_part_of_a_chunk_waits_whatever_the_path_is_called(tmp_path, monkeypatch, path):
+    import fcntl
+
+    monkeypatch.chdir(tmp_path)
+    nczchunk.create("a", "v", shape=(4,), dtype="i4")[...] = 1
+    array = nczchunk.open(path.format(tmp_path), "v", "r+")
+    group = nczchunk.open_group(path.format(tmp_path), "", "r+")
+    monkeypatch.chdir("/")
+    for directory, write in [("a/v", lambda: array.__setitem__(0, 2)), ("a/v", lambda: array.attrs.update(a=1)),
+                             ("a", lambda: group.attrs.update(a=1))]:
+        descriptor = os.open(tmp_path / directory, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            writer = threading.Thread(target=write)
+            writer.start()
+            writer.join(0.2)
+            assert writer.is_alive()
+        finally:
+            os.close(descriptor)
+        writer.join()
+    assert array[...].tolist() == [2, 1, 1, 1] and array.attrs["a"] == group.attrs["a"] == 1

@@ -131,6 +131,11 @@ def test_append(tmp_path):
     assert array.shape == due.shape
 
 
+def test_an_array_without_dimensions_does_not_become_longer(tmp_path):
+    with pytest.raises(ValueError, match="array without dimensions"):
+        nczchunk.create(tmp_path / "a", shape=(), dtype="i4").append(1)
+
+
 def test_how_many_chunks_there_are(tmp_path):
     array = nczchunk.create(tmp_path / "a", shape=(10, 7), dtype="i4", chunks=(2, 2), shards=(4, 4))
     assert (array.nchunks, array.nchunks_initialized) == (20, 0)

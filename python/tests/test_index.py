@@ -294,3 +294,43 @@ def test_chunks_that_differ_in_length(tmp_path, threads):
     for chunks in [([31, 28], 4), ([31, 28, 31, 0], 4), ([], 4), ([90],)]:
         with pytest.raises((nczchunk.Error, ValueError)):
             nczchunk.create(tmp_path / "b.zarr", shape=data.shape, dtype="i8", chunks=chunks)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "S5", "U7", "M8[ms]", str])
+def test_results_without_dimensions_have_the_types_that_numpy_gives_them(tmp_path, dtype):
+    kind = object if dtype is str else dtype
+    for shape in [(), (2, 3)]:
+        values = np.full(shape, "2" if np.dtype(kind).kind in "SUO" else 2).astype(kind)
+        array = nczchunk.create(tmp_path / f"{len(shape)}", shape=shape, dtype=dtype)
+        array[...] = values
+        ints = (1,) * len(shape)
+        for index in [ints, (*ints, ...), (..., *ints), (..., *ints, None), ..., ()]:
+            found, due = array[index], values[index]
+            assert type(found) is type(due) and np.shape(found) == np.shape(due) and np.all(found == due), index
+            assert not isinstance(due, np.ndarray) or found.dtype == due.dtype, index
+        assert np.asarray(array).dtype == values.dtype and np.array_equal(array, values)
+
+
+def test_arrays_are_iterated_as_numpy_s_are(pair, tmp_path):
+    array, values = pair
+    assert all(np.array_equal(found, due) for found, due in zip(array, values)) and len(list(array)) == 7
+    with pytest.raises(TypeError, match="without dimensions"):
+        list(nczchunk.create(tmp_path / "a", shape=(), dtype="i4"))
+
+
+def test_a_mask_of_all_dimensions_may_be_in_a_tuple(tmp_path):
+    values = np.arange(12).reshape(3, 4)
+    array = nczchunk.create(tmp_path / "a", shape=values.shape, dtype="i8", chunks=(2, 2))
+    array[...] = values
+    mask = values % 3 == 1
+    for index in [(mask,), (mask, ...), (..., mask)]:
+        assert array[index].tolist() == values[index].tolist()
+        array[index] = values[index] = values[index] + 12
+    assert np.array_equal(array, values)
+
+
+def test_what_takes_no_lists_says_so(pair):
+    array, _ = pair
+    for take in [array.locate, array.read_cost, lambda index: array.read_into(np.empty((2, 11, 13), "i4"), index)]:
+        with pytest.raises(IndexError, match="only array.*oindex and vindex take lists and masks"):
+            take([0, 1])

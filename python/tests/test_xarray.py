@@ -3,7 +3,9 @@
 import inspect
 import json
 import os
+import pickle
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -347,7 +349,32 @@ def test_variables_of_a_dataset_share_what_is_open(tmp_path):
     before = len(os.listdir("/proc/self/fd"))
     with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk") as found:
         assert len(os.listdir("/proc/self/fd")) <= before + 2
-        assert all((found[f"v{i}"] == i).all() for i in range(20))
+        again = pickle.loads(pickle.dumps(found))
+        assert len(os.listdir("/proc/self/fd")) <= before + 4
+        assert all((one[f"v{i}"] == i).all() for one in (found, again) for i in range(20))
+    arrays = nczchunk.open_group(tmp_path / "a.nc").arrays()
+    assert len(os.listdir("/proc/self/fd")) <= before + 6
+    assert all((arrays[f"v{i}"][...] == i).all() for i in range(20))
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
+def test_what_lies_in_a_file_as_it_is_has_no_chunks_that_dask_should_have(tmp_path, format):
+    pytest.importorskip("dask")
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=format) as file:
+        file.createDimension("t", 10)
+        file.createVariable("v", "i4", ("t",))[:] = range(10)
+        if format == "NETCDF4":
+            file.createVariable("packed", "i4", ("t",), zlib=True, chunksizes=(10,))[:] = 1
+    for chunks in [{"t": 4}, {}, "auto"]:
+        given = {"drop_variables": "packed", "chunks": chunks}
+        with warnings.catch_warnings(), xarray.open_dataset(tmp_path / "a.nc", engine="netcdf4", **given) as due:
+            warnings.simplefilter("error")
+            with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk", **given) as found:
+                assert found["v"].chunks == due["v"].chunks and found["v"].values.tolist() == list(range(10))
+    if format == "NETCDF4":
+        with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk") as found:
+            assert found["packed"].encoding["preferred_chunks"] == {"t": 10}
 
 
 def test_a_list_reads_what_it_names_and_not_what_is_between(tmp_path, monkeypatch):
@@ -363,6 +390,40 @@ def test_a_list_reads_what_it_names_and_not_what_is_between(tmp_path, monkeypatc
         points = found["v"].isel(t=xarray.DataArray([0, 999], dims="p"), x=xarray.DataArray([1, 2], dims="p"))
         np.testing.assert_array_equal(points.values, [due[0, 1], due[999, 2]])
     assert sum(most) < 100
+
+
+def test_points_are_read_alone(tmp_path, monkeypatch):
+    due = np.arange(60 * 50 * 40, dtype="i4").reshape(60, 50, 40)
+    for name, dtype in [("v", "i4"), ("s", str), ("u", "U6")]:
+        nczchunk.create(tmp_path / "a", name, shape=due.shape, dtype=dtype, chunks=(7, 7, 7), dims=("t", "y", "x"))[
+            ...] = due.astype(dtype)
+    rng, read = np.random.default_rng(1), []
+    where = {dim: xarray.DataArray(rng.integers(-length, length, (5, 6)), dims=("p", "q"))
+             for dim, length in zip("tyx", due.shape)}
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
+        every = found.load()
+    monkeypatch.setattr(nczchunk.Array, "_call", counted_bytes(nczchunk.Array._call, read))
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk") as found:
+        # Points, points along a line for all of a dimension, and those that fill what they span.
+        dense = {"t": where["t"], "y": xarray.DataArray([1, 2, 1, 2], dims="d"),
+                 "x": xarray.DataArray([3, 3, 4, 4], dims="d")}
+        for given in [where, {dim: where[dim] for dim in "ty"}, {**where, "t": slice(None, None, -2)}, dense]:
+            for name in "vsu":
+                part = found[name].isel(given).load()
+                xarray.testing.assert_identical(part, every[name].isel(given))
+                assert part.dtype == found[name].dtype and part.values.dtype == found[name].dtype
+        read.clear()
+        found["v"].isel(where).load()
+        assert sum(read) == 30 * 4
+
+
+def counted_bytes(function, numbers):
+    """A function of the memory of a transfer that adds how many bytes that has to a list."""
+    def call(self, action, arguments, memory, *given):
+        numbers.append(memory.nbytes)
+        return function(self, action, arguments, memory, *given)
+
+    return call
 
 
 def counted(function, numbers):
@@ -389,3 +450,39 @@ def test_groups_are_listed_once_for_their_dimensions(tmp_path, monkeypatch):
     groups = xarray.open_groups(tmp_path / "a.nc", engine="nczchunk")
     assert all(groups[f"/g{i}"].sizes["t"] == 29 for i in range(30))
     assert listed.count(True) <= 2
+
+
+def test_an_element_has_the_type_of_its_array(tmp_path):
+    for name, dtype in [("b", "S5"), ("u", "U7"), ("t", "M8[s]"), ("i", "i2")]:
+        nczchunk.create(tmp_path / "a", name, shape=(3,), dtype=dtype, dims=["x"])
+    with xarray.open_dataset(tmp_path / "a", engine="nczchunk", decode_cf=False) as found:
+        for name in "buti":
+            part = found[name][1]
+            assert part.dtype == found[name].dtype and part.values.dtype == found[name].dtype, name
+
+
+def test_what_dask_has_of_a_netcdf_file_is_written_to_zarr_as_it_is(tmp_path):
+    pytest.importorskip("dask")
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("t", 10)
+        file.createVariable("v", "i4", ("t",), chunksizes=(4,))[:] = range(10)
+    # As xarray's own engine has it: the chunks of a file are none of Zarr.
+    with xarray.open_dataset(tmp_path / "a.nc", engine="nczchunk", chunks={"t": 5}) as found:
+        found.to_zarr(tmp_path / "b", consolidated=False)
+    with xarray.open_dataset(tmp_path / "b", engine="nczchunk") as again:
+        assert again["v"].values.tolist() == list(range(10)) and again["v"].encoding["chunks"] == (5,)
+
+
+def test_paths_begin_at_home_or_in_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    nczchunk.create(tmp_path / "a", "v", shape=(2,), dtype="i4", dims=["x"])[...] = 3
+    monkeypatch.chdir(tmp_path)
+    for path in ["~/a", os.path.join("~", "a"), "a"]:
+        with xarray.open_dataset(path, engine="nczchunk") as found:
+            assert found["v"].values.tolist() == [3, 3]
+            assert os.path.samefile(found["v"].encoding["source"], tmp_path / "a")
+            assert os.path.isabs(found["v"].encoding["source"])
+    if hasattr(xarray, "open_datatree"):
+        assert xarray.open_datatree("~/a", engine="nczchunk")["v"].values.tolist() == [3, 3]

@@ -6,7 +6,7 @@ import ctypes
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from ctypes import byref, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
@@ -20,7 +20,7 @@ from .cache import Cache
 from .errors import Error, NotFound, NotPermitted
 from .fancy import BlockIndex, OrthogonalIndex, VectorizedIndex, advanced, written
 from .handle import Handle, Owner
-from .index import Selection
+from .index import Selection, has_ellipsis
 from .info import Info, of_array
 from .memory import room
 from .storage import canceller, kept, same_as_path, shown
@@ -100,7 +100,7 @@ def open(path: Path, name: str = "", mode: str = "r", *, threads: int | None = N
     return Array(owner, (kept(path), name, mode, memory_limits), threads, cache)
 
 
-def open_in(storage, where, threads, cache):
+def open_in(storage, where, threads=None, cache=...):
     """Opens an array in a storage, which other arrays share. where: a path, a name, a mode and limits, by which it is
     opened again where it is unpickled."""
     owner, (_, name, mode, _) = Owner(c.array_close), where
@@ -292,6 +292,12 @@ class Array:
             raise TypeError("len() of an array without dimensions")
         return self.shape[0]
 
+    def __iter__(self) -> Iterator[Any]:
+        """What the indices of the first dimension select, one after another."""
+        if not self.shape:
+            raise TypeError("iteration over an array without dimensions")
+        return (self[i] for i in range(self.shape[0]))
+
     def __contains__(self, value: object) -> bool:
         """Whether any element equals the value, as numpy has it. A value of fewer dimensions is compared with as many
         rows at a time as a chunk has."""
@@ -310,7 +316,8 @@ class Array:
         else:
             found = room(selection.shape, self.dtype)
             self._transfer(c.read_strided, selection, found)
-        return found if selection.axes else found[()]
+        # As in numpy, an index with an ellipsis selects an array, even one without dimensions.
+        return found if selection.axes or has_ellipsis(index) else found[()]
 
     def read_into(self, out: np.ndarray[Any, Any], index: Any = ...) -> np.ndarray[Any, Any]:
         """Reads a selection into a numpy array, which may be any view: transposed, reversed, every second element.
@@ -485,7 +492,9 @@ class Array:
         use this Array wait for each other, and in a directory all threads and processes of this machine that append.
         Elsewhere, such as in an object store, nothing keeps two of them from taking the same new part: let one Array
         append."""
-        axis = _c.integer("axis", axis, -self.ndim, self.ndim - 1) % max(1, self.ndim)
+        if not self.ndim:
+            raise ValueError("an array without dimensions has none in which it could become longer")
+        axis = _c.integer("axis", axis, -self.ndim, self.ndim - 1) % self.ndim
         self._check_writable()
         given = np.asarray(values)
         values = self._values(given, given.shape)

@@ -83,7 +83,8 @@ def left_out(call):
 def as_json(what, value):
     """The JSON text of a value. What is numpy's in it becomes Python's."""
     def plain(one):
-        if isinstance(one, (np.ndarray, np.generic)) and one.dtype.kind in "biufSU":
+        # Of what Python has no numbers for, such as longdouble, numpy makes its own.
+        if isinstance(one, (np.ndarray, np.generic)) and one.dtype.kind in "biufSU" and one.dtype.char not in "gG":
             return one.tolist()
         raise TypeError(f"a value of the type {type(one).__name__} cannot be stored as JSON")
 

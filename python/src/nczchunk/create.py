@@ -121,8 +121,9 @@ def create(path: Path | NewZip, name: str = "", *, shape: Sequence[int], dtype: 
 
 def _lists(chunks, shape):
     """The lengths of the largest chunk; and the lists of lengths and how long each is, if there are lists."""
-    if not isinstance(chunks, Iterable):
+    if not isinstance(chunks, Iterable) or isinstance(chunks, (str, bytes)):
         return chunks, None, None
+    chunks = tuple(chunks)
     given = [length if isinstance(length, Sequence) else None for length in chunks]
     if all(one is None for one in given):
         return chunks, None, None

@@ -74,9 +74,11 @@ def advanced(array: Any, index: Any) -> Any:
     lists = [item for item in items if _is_list(item)]
     if not lists:
         return None
-    if len(items) == 1 and _is_mask(lists[0]) and np.ndim(lists[0]) == array.ndim or (
-            len(items) == array.ndim and not any(_is_mask(item) for item in lists)
-            and all(_is_list(item) or _is_integer(item) for item in items)):
+    num_given = sum(item is not Ellipsis for item in items)
+    if num_given == 1 and _is_mask(lists[0]) and np.ndim(lists[0]) == array.ndim:
+        return _vectorized(array, lists[0])
+    if len(items) == array.ndim and not any(_is_mask(item) for item in lists) and all(
+            _is_list(item) or _is_integer(item) for item in items):
         return _vectorized(array, index)
     if len(lists) > 1:
         raise IndexError("several lists or masks with slices: use oindex, where each selects along its "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _c, limits, locks
 from ._c import c
-from .array import MODES, Array, open
+from .array import MODES, Array, open, open_in
 from .attributes import as_json, check_name, members_as_json
 from .create import create
 from .errors import Error, InvalidArgument, NotFound, NotPermitted, StorageFailure
@@ -123,7 +123,9 @@ class Group(Mapping[str, "Array | Group"]):
 
     def arrays(self) -> dict[str, Array]:
         """The direct members that are arrays, by name."""
-        return {node.name: open(self._path, self._full(node.name), self._mode, memory_limits=self._memory_limits)
+        # They share what is open, so that there may be many.
+        storage = limits.opened(self._memory_limits, c.storage_open, self._path)
+        return {node.name: open_in(storage, (self._path, self._full(node.name), self._mode, self._memory_limits))
                 for node in self._members() if not node.is_group}
 
     def groups(self) -> dict[str, Group]:

@@ -57,6 +57,11 @@ class Selection:
         return found
 
 
+def has_ellipsis(index):
+    """Whether an index has an ellipsis."""
+    return index is Ellipsis or isinstance(index, tuple) and any(item is Ellipsis for item in index)
+
+
 def without_ellipsis(index, rank):
     """The items of an index, with slices in place of an ellipsis and behind them, one for each dimension."""
     items = list(index) if isinstance(index, tuple) else [index]
@@ -75,6 +80,9 @@ def _position(item, dimension, length):
         position = operator.index(item)
     except TypeError:
         position = None
+    if isinstance(item, (list, range, np.ndarray)) and np.ndim(item):
+        raise IndexError("expected integers, slices, ... and None, for only array[...], oindex and vindex take lists "
+                         f"and masks; found {item!r}")
     if position is None or isinstance(item, (bool, np.bool_)):
         raise IndexError(f"expected integers, slices, ..., None, lists and masks, found {item!r}")
     if not -length <= position < length:

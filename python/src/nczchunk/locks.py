@@ -9,6 +9,8 @@ from collections import deque
 from contextlib import suppress
 from itertools import chain
 
+from . import storage
+
 try:
     import fcntl
 except ImportError:
@@ -22,9 +24,10 @@ _LOOK = 0.002
 
 def of(path, name):
     """The directory of an array at a path, or None if the array is not in a directory."""
-    if fcntl is None or not isinstance(path, (str, bytes, os.PathLike)):
+    where = None if fcntl is None else storage.directory(path)
+    if where is None:
         return None
-    where = os.path.join(os.fsencode(path), os.fsencode(name.strip("/"))) if name.strip("/") else os.fsencode(path)
+    where = os.path.join(where, os.fsencode(name.strip("/"))) if name.strip("/") else where
     return where if os.path.isdir(where) else None
 
 

@@ -67,7 +67,7 @@ def concat(paths: Iterable[str | bytes | os.PathLike[Any]], dimension: str) -> C
     dimensions, another fill value, or attributes such as units and scale_factor with other values."""
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise TypeError(f"paths: expected a list of paths, found {paths!r}")
-    given = tuple(os.fspath(path) for path in paths)
+    given = tuple(kept(os.fspath(path)) for path in paths)
     if not given:
         raise ValueError("paths: there are none")
     return Concatenation(given, dimension)
@@ -113,8 +113,31 @@ def is_known(given: Any) -> bool:
 
 
 def kept(path: Any) -> Any:
-    """A path as an array or a group keeps it: as a str or bytes; a storage as it is."""
-    return os.fspath(path) if isinstance(path, (str, bytes, os.PathLike)) else path
+    """A path as an array or a group keeps it: as a str or bytes that stays right when the process changes its working
+    directory; a storage as it is."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return path
+    path = os.fspath(path)
+    scheme, url = (b"file://", b"://") if isinstance(path, bytes) else ("file://", "://")
+    begin, given = (scheme, path[len(scheme):]) if path.startswith(scheme) else (path[:0], path)
+    if os.path.isabs(given) or url in given or begin and os.name == "nt":
+        return path
+    try:
+        # What is before ".." may be a link, so nothing is left out.
+        return begin + os.path.join(os.getcwdb() if isinstance(path, bytes) else os.getcwd(), given)
+    except OSError:  # the working directory is gone
+        return path
+
+
+def directory(path: Any) -> bytes | None:
+    """The directory that a path or a name of netCDF's, file://PATH#mode=..., leads to; None if it leads to none."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return None
+    found = os.fsencode(path)
+    if found.startswith(b"file://"):
+        found = found[len(b"file://"):]
+        found = found.rpartition(b"#mode=")[0] or found
+    return found if os.path.isdir(found) else None
 
 
 def shown(path: Any, name: str = "") -> str:
@@ -129,7 +152,7 @@ def is_writable(path: Any) -> bool:
     if isinstance(path, (Concatenation, WithExternalLinks)):
         return False
     adapter = _adapter(path)
-    return os.path.isdir(path) if adapter is None else adapter.is_writable
+    return directory(path) is not None if adapter is None else adapter.is_writable
 
 
 def same_as_path(given: Any) -> Any:

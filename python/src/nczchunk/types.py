@@ -33,7 +33,7 @@ def type_name_of(dtype):
         raise TypeError(f"dtype: expected a numpy type, str, \"string\" or \"char\", found {dtype!r}") from None
     if dtype.names or dtype.subdtype:
         raise NotSupported(f"dtype: elements with parts, {dtype}")
-    if dtype.kind == "O":
+    if dtype.kind in "OT":
         return "string"
     if dtype.kind in "mM":
         unit, count = np.datetime_data(dtype)

@@ -2,6 +2,7 @@
 
 import base64
 import errno
+import math
 import os
 import struct
 import warnings
@@ -26,19 +27,62 @@ from .listing import list_nodes
 from .storage import kept, shown
 
 
+# A point takes as much time and memory as about so many elements of a box.
+_POINT = 64
+
+
+class _Source:
+    """What is at a path, which all arrays of a dataset share, so that there may be many. Where a dataset is unpickled,
+    it is opened again, once."""
+
+    def __init__(self, path, memory_limits, threads=None):
+        self.path, self.memory_limits, self.threads = kept(path), memory_limits, threads
+        self._storage = limits.opened(memory_limits, c.storage_open, path)
+
+    def __reduce__(self):
+        return _Source, (self.path, self.memory_limits, self.threads)
+
+    def array(self, name, cache=...):
+        """Opens an array."""
+        return open_in(self._storage, (self.path, name, "r", self.memory_limits), self.threads, cache)
+
+
 class _LazyArray(BackendArray):
     """An array that is read when it is indexed. Threads and processes may do that at the same time; the array is
     opened again where it is unpickled. The array may end before the shape; behind its end are fill values."""
 
-    def __init__(self, array, shape, dtype):
-        self.array, self.shape, self.dtype = array, shape, dtype
+    def __init__(self, source, name, shape, dtype, array=None):
+        self._source, self._name, self.shape, self.dtype = source, name, shape, dtype
+        self.array = source.array(name) if array is None else array
+
+    def __reduce__(self):
+        return _LazyArray, (self._source, self._name, self.shape, self.dtype)
 
     def __getitem__(self, key):
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+        support, read = ((indexing.IndexingSupport.VECTORIZED, self._points) if self._are_few_points(key) else
+                         (indexing.IndexingSupport.OUTER, self._read))
+        return indexing.explicit_indexing_adapter(key, self.shape, support, read)
+
+    def _are_few_points(self, key):
+        """Whether an index consists of coordinates of points that are read sooner, and in less memory, than all that is
+        where their coordinates cross, of which xarray else selects the points."""
+        if not isinstance(key, indexing.VectorizedIndexer) or self.shape != self.array.shape or not all(
+                isinstance(item, np.ndarray) and item.dtype.kind in "iu" for item in key.tuple):
+            return False
+        num = math.prod(np.broadcast_shapes(*(item.shape for item in key.tuple)))
+        crossing = math.prod(len(np.unique(item)) for item in key.tuple)
+        return num * _POINT < crossing
+
+    def _points(self, key):
+        return self._typed(self.array.vindex[key])
 
     def _read(self, key):
-        found = self._selected(key) if self.shape == self.array.shape else self._filled(key)
-        return np.asarray(found, self.dtype) if self.dtype.kind == "T" else found
+        return self._typed(self._selected(key) if self.shape == self.array.shape else self._filled(key))
+
+    def _typed(self, found):
+        # An element alone does not tell how long the texts of its type are.
+        is_ready = isinstance(found, np.ndarray) and self.dtype.kind != "T"
+        return found if is_ready else np.asarray(found, self.dtype)
 
     def _selected(self, key):
         has_lists = any(isinstance(item, np.ndarray) for item in key)
@@ -85,15 +129,14 @@ class _Store(AbstractDataStore):
             raise NotFound(f"{shown(path, group)}: this is an array, and not a group", NO_VARIABLE)
         self.attributes = nodes[0].attrs if nodes and nodes[0].is_group else {}
         self.variables, self.unlimited = {}, set()
-        # All arrays share what is open, so that there may be many.
-        storage = limits.opened(memory_limits, c.storage_open, path)
+        source = _Source(path, memory_limits, threads)
         below = len(group.split("/")) if group else 0
         for node in nodes:
             name = node.name.split("/")[-1]
             if node.is_group or name in left_out or len(node.name.split("/")) != below + 1:
                 continue
             try:
-                array = open_in(storage, (kept(path), node.name, "r", memory_limits), threads, cache)
+                array = source.array(node.name, cache)
                 attributes = _attributes(array, name)
             except Error as error:
                 # As xarray's own engines do.
@@ -104,15 +147,18 @@ class _Store(AbstractDataStore):
             self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
             shape = tuple(tree.length(group, dim, length) if is_unlimited else length
                           for dim, length, is_unlimited in zip(dims, array.shape, node.unlimited))
-            encoding = {"source": shown(path), "dtype": array.dtype}
+            encoding = {"source": shown(kept(path)), "dtype": array.dtype}
             dtype = array.dtype
             if dtype == object:
                 dtype, encoding["dtype"] = _text_types(array.format)
-            if all(array._regular):
-                encoding |= {"preferred_chunks": dict(zip(dims, array.chunks)), "chunks": array.chunks}
-            else:
-                encoding["preferred_chunks"] = dict(zip(dims, array.read_chunk_sizes))
-            data = indexing.LazilyIndexedArray(_LazyArray(array, shape, dtype))
+            is_regular, is_zarr = all(array._regular), "Zarr" in array.format
+            # What lies in a file as it is may be read in any parts.
+            if is_zarr or array.nchunks > 1 or array.codecs:
+                encoding["preferred_chunks"] = dict(zip(dims, array.chunks if is_regular else array.read_chunk_sizes))
+            # Those that to_zarr() gives the new array, which refuses those of Dask that they do not fit.
+            if is_regular and is_zarr:
+                encoding["chunks"] = array.chunks
+            data = indexing.LazilyIndexedArray(_LazyArray(source, node.name, shape, dtype, array))
             self.variables[name] = Variable(dims, data, attributes, encoding)
 
     def get_variables(self):
@@ -132,9 +178,9 @@ class _Tree:
     """A path, and the dimensions that its groups define, each of which is asked for once."""
 
     def __init__(self, path, memory_limits):
-        self.path, self.memory_limits = path, memory_limits
+        self.path, self.memory_limits = _expanded(path), memory_limits
         self._dimensions = lru_cache(None)(
-            lambda group: open_group(path, group, memory_limits=memory_limits).dimensions)
+            lambda group: open_group(self.path, group, memory_limits=memory_limits).dimensions)
 
     def length(self, group, dim, length):
         """That of an unlimited dimension of an array in a group, which ends there itself. As netCDF has it, it is that
@@ -145,6 +191,11 @@ class _Tree:
                 return length
             group = group.rpartition("/")[0]
         return max(length, defined[dim].length)
+
+
+def _expanded(path):
+    """A path in which "~" stands for the user's home, as xarray has it."""
+    return os.path.expanduser(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else path
 
 
 def _text_types(format):
@@ -238,10 +289,9 @@ class Backend(BackendEntrypoint):
     def open_groups_as_dict(self, filename_or_obj, *, group="", memory_limits=None, **given) -> dict[str, Dataset]:
         """The datasets of a group and of all groups below it, by their paths from it. The arguments are those of
         open_dataset()."""
-        group = (group or "").strip("/")
-        nodes = list_nodes(filename_or_obj, group, memory_limits=memory_limits)
+        group, tree = (group or "").strip("/"), _Tree(filename_or_obj, memory_limits)
+        nodes = list_nodes(tree.path, group, memory_limits=memory_limits)
         names = [group, *(node.name for node in nodes if node.is_group and node.name != group)]
-        tree = _Tree(filename_or_obj, memory_limits)
         return {"/" + name.removeprefix(group).strip("/"): _dataset(tree, name, **given) for name in names}
 
     def open_datatree(self, filename_or_obj, **given):
