@@ -17,7 +17,7 @@ use super::renewing::Renewing;
 use super::service::Clients;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::url::{Service, Url};
+use crate::object::url::{Service, Url, check_bucket, check_key};
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
@@ -182,6 +182,8 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
                     if bucket.is_empty() {
                         return Err(ErrorKind::Argument("the URL does not name a bucket").into());
                     }
+                    check_bucket(bucket)?;
+                    check_key(path)?;
                     // This one is asked, whatever server the environment names in which way.
                     let server = format!("{scheme}://{}", url.authority);
                     let builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, server);
