@@ -242,7 +242,7 @@ fn a_session_token_is_not_repeated() {
 #[test]
 fn signatures_are_not_repeated() {
     let _alone = alone();
-    let _seconds = Seconds::new("0.4");
+    let _seconds = Seconds::new("1");
     for answer in ["HTTP/1.1 403 X\r\nContent-Length: 5\r\n\r\nsorry", "HTTP/1.1 302 X\r\nLocation: /\r\n\r\n", ""] {
         let (address, _) = raw(move |_, stream| {
             let _ = std::io::Write::write_all(stream, answer.as_bytes());
@@ -390,5 +390,41 @@ fn objects_may_be_longer_than_4_gib() {
         let mut buffer = nczchunk::Buffer::new(&mut room);
         let found = storage.read("big", begin, &mut buffer).map_err(|error| format!("{begin:?}: {error}")).unwrap();
         assert_eq!((found, buffer.filled()), (Some(LEN), &*expected), "{begin:?}");
+    }
+}
+
+/// The pauses between attempts are shorter where there is less time.
+#[test]
+fn however_little_time_there_is_the_cause_is_told() {
+    let _alone = alone();
+    for seconds in ["0.4", "0.01", "1e-9"] {
+        let _seconds = Seconds::new(seconds);
+        let error = Array::open("http://127.0.0.1:1/a.zarr", "", Access::Read).err().unwrap().to_string();
+        assert!(!error.contains("did not answer the request"), "{seconds}: {error}");
+    }
+    let server = server();
+    server.fail("a.zarr/zarr.json", &[Fault::Status(503, ""), Fault::Status(503, "")]);
+    let _seconds = Seconds::new("0.4");
+    let _ = open(&server, "a.zarr").unwrap();
+}
+
+#[test]
+fn an_endpoint_is_the_url_of_a_server() {
+    let _alone = alone();
+    let _seconds = Seconds::new("1");
+    let (s3, google) = ("AWS_ENDPOINT_URL", "GOOGLE_BASE_URL");
+    for (url, name, value, is_refused) in [
+        ("s3://ocean/a.zarr", s3, "http://me:hunter2@[bad", true),
+        ("s3://ocean/a.zarr", "AWS_ENDPOINT_URL_S3", "localhost", true),
+        ("gs://ocean/a.zarr", google, "http://me:hunter2@[bad", true),
+        ("http://[bad/ocean/a.zarr#mode=zarr,s3", "AWS_REGION", "us-east-1", true),
+        ("s3://ocean/a.zarr", s3, "http://me:hunter2@127.0.0.1:1", false),
+        ("gs://ocean/a.zarr", google, "http://me:hunter2@127.0.0.1:1", false),
+    ] {
+        let _variables = Variables::new(&[("AWS_ALLOW_HTTP", "true"), ("GOOGLE_ALLOW_HTTP", "true"), (name, value)]);
+        let error = Array::open(url, "", Access::Read).err().unwrap();
+        assert_eq!(error.status() == status::EINVAL, is_refused, "{error}");
+        assert_eq!(error.to_string().contains("is not the URL of a server"), is_refused, "{error}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }

@@ -33,7 +33,7 @@ impl Cause {
             }
             next = source.source();
         }
-        let mut text = without_tokens(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+        let mut text = without_users(&without_tokens(&text.split_whitespace().collect::<Vec<_>>().join(" ")));
         if text.len() > TOLD {
             let end = (0..=TOLD).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
             text.truncate(end);
@@ -53,6 +53,19 @@ fn without_tokens(text: &str) -> String {
         left.push_str("<token/>");
         let behind = part.split_once("</Token-").and_then(|(_, behind)| behind.split_once('>'));
         left.push_str(behind.map_or("", |(_, behind)| behind));
+    }
+    left
+}
+
+/// A text without the names and passwords of users in the URLs in it.
+fn without_users(text: &str) -> String {
+    const BEGIN: &str = "://";
+    let mut parts = text.split(BEGIN);
+    let mut left = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let authority = part.split(['/', ' ', '"', '?', '#']).next().unwrap_or_default();
+        left.push_str(BEGIN);
+        left.push_str(part.get(authority.rfind('@').map_or(0, |at| at + 1)..).unwrap_or_default());
     }
     left
 }
@@ -165,6 +178,17 @@ mod tests {
             ("cut off <Token-0>sec", "cut off <token/>"),
         ] {
             assert_eq!(without_tokens(text), left);
+        }
+    }
+
+    #[test]
+    fn users_in_urls_are_not_repeated() {
+        for (text, left) in [
+            ("no URL, a@b", "no URL, a@b"),
+            ("GET http://me:hunter2@h:1/a@b in 1s", "GET http://h:1/a@b in 1s"),
+            ("\"https://me@h\" and s3://b/a@c, http://h@", "\"https://h\" and s3://b/a@c, http://"),
+        ] {
+            assert_eq!(without_users(text), left);
         }
     }
 }
