@@ -4,6 +4,8 @@
 // Variables of the environment, and forks.
 #![allow(unsafe_code)]
 
+#[path = "network/answers.rs"]
+mod answers;
 #[path = "network/archives.rs"]
 mod archives;
 #[path = "network/hostile.rs"]
@@ -16,7 +18,7 @@ mod stores;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use nczchunk::object::{Entry, Memory, Storage, read_whole};
+use nczchunk::object::{ByteRange, Entry, Memory, Storage, read_whole};
 use nczchunk::{
     Access, Array, ArrayFormat, Cache, ChunkState, Description, ElementType, ErrorKind, Hyperslab, Options, Plan,
     Progress, concat, list, open_storage, status,

@@ -492,3 +492,35 @@ print(asyncio.run(again()))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "4950\n"), done.stderr
+
+
+def test_lists_of_fsspec_are_not_kept(tmp_path):
+    local = pytest.importorskip("fsspec.implementations.local").LocalFileSystem
+
+    class Cached(local):
+        """Keeps lists, and tells lengths by them, as file systems of object stores do."""
+
+        kept = {}
+
+        def ls(self, path, detail=False, **options):
+            return self.kept.setdefault(self._strip_protocol(path), super().ls(path, detail=True))
+
+        def info(self, path, **options):
+            above = self._strip_protocol(path).rpartition("/")[0]
+            return next((one for one in self.kept.get(above, ()) if one["name"] == path), None) or super().info(path)
+
+        def invalidate_cache(self, path=None):
+            self.kept.clear()
+
+    fs = pytest.importorskip("fsspec").FSMap(str(tmp_path / "group"), Cached())
+    for group, name, length in (("group", "a", 8), ("group", "b", 8), ("new", "a", 64)):
+        nczchunk.create(tmp_path / group, name, shape=(64,), dtype="i4", chunks=(8,), shards=(64,), codecs=None)[
+            :length] = np.arange(length) + 1
+    assert nczchunk.open(fs, "a", cache=None)[:8].tolist() == list(range(1, 9))
+    with nczchunk.open(fs, "a", cache=None) as array:
+        assert array.nchunks_initialized == 1
+        os.replace(tmp_path / "new" / "a" / "c" / "0", tmp_path / "group" / "a" / "c" / "0")
+        assert array[...].tolist() == list(range(1, 65))
+        assert sorted(one.name for one in nczchunk.list_nodes(fs)) == ["", "a", "b"]
+        os.rename(tmp_path / "group" / "b", tmp_path / "group" / "c")
+        assert sorted(one.name for one in nczchunk.list_nodes(fs)) == ["", "a", "c"]

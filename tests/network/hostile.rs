@@ -25,7 +25,7 @@ fn head(stream: &mut TcpStream) -> String {
 }
 
 /// A server that keeps what it was asked, and its address. It ends with the process.
-fn raw(answer: impl Fn(&str, &mut TcpStream) + Send + 'static) -> (String, Arc<Mutex<Vec<String>>>) {
+pub(super) fn raw(answer: impl Fn(&str, &mut TcpStream) + Send + 'static) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("127.0.0.1:{}", listener.local_addr().unwrap().port());
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -168,6 +168,39 @@ fn what_comes_with_an_error_is_read_in_part() {
     assert_eq!(array.read::<i8>(&Hyperslab::all()).unwrap(), [7; 4]);
     drop(array);
     assert!(sent.load(Relaxed) < 64 << 20, "{sent:?}");
+}
+
+/// A server that sends the same bytes again and again, and how many it has sent.
+fn endless() -> (String, Arc<AtomicUsize>) {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let (counted, part) = (sent.clone(), vec![b' '; 1 << 20]);
+    let (address, _) = raw(move |_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n");
+        for _ in 0..256 {
+            let written = write!(stream, "{:x}\r\n", part.len()).and_then(|()| stream.write_all(&part));
+            if written.and_then(|()| stream.write_all(b"\r\n")).is_err() {
+                break;
+            }
+            counted.fetch_add(part.len(), Relaxed);
+        }
+    });
+    (format!("http://{address}"), sent)
+}
+
+#[test]
+fn what_is_said_of_a_removal_is_read_in_part() {
+    let _alone = alone();
+    let (address, sent) = endless();
+    let _variables = Variables::new(&[
+        ("AWS_ENDPOINT_URL", address.as_str()),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("AWS_REGION", "us-east-1"),
+    ]);
+    let storage = create_storage("s3://ocean/x".as_ref()).unwrap();
+    let error = storage.remove("c").unwrap_err();
+    assert!(error.to_string().contains("without an end"), "{error}");
+    drop(storage);
+    assert!(sent.load(Relaxed) < 128 << 20, "{sent:?}");
 }
 
 #[test]

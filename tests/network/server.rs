@@ -30,12 +30,20 @@ pub enum Fault {
     Silent,
     /// As it should be, and then the object has these other bytes.
     ThenChanged(Vec<u8>),
+    /// The connection is closed in the middle of the bytes, and then the object has these other ones.
+    BrokenOffThenChanged(Vec<u8>),
+    /// Of a write: it is carried out, and the answer is this status nevertheless; 0: the connection is closed.
+    Done(u16),
+    /// No length, but the bytes in pieces.
+    Pieces,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Object {
     bytes: Vec<u8>,
     version: usize,
+    /// Lines of the header that are kept with it.
+    metadata: String,
 }
 
 /// A request.
@@ -77,6 +85,8 @@ struct State {
     versions: AtomicUsize,
     /// Parts of uploads that have not ended, by their path and number.
     parts: Mutex<HashMap<String, std::collections::BTreeMap<String, Vec<u8>>>>,
+    /// What is to be kept with the objects that they become, by their paths.
+    metadata: Mutex<HashMap<String, String>>,
     /// Which credentials are valid: no matter which if it is 0.
     credentials: AtomicUsize,
     requests_in_flight: AtomicUsize,
@@ -87,6 +97,10 @@ struct State {
     has_no_ranges: AtomicBool,
     refuses_long_suffixes: AtomicBool,
     has_weak_etags: AtomicBool,
+    /// The lines of the header in which an object's version is, in place of its own ones.
+    versions_sent: Mutex<Option<&'static str>>,
+    /// The status with which all requests are answered that do not ask for bytes; 0 for none.
+    refuses_heads: AtomicUsize,
     is_over: AtomicBool,
 }
 
@@ -98,7 +112,11 @@ pub struct Server {
 
 impl Server {
     pub fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Server::of(TcpListener::bind("127.0.0.1:0").unwrap())
+    }
+
+    /// One that listens there.
+    pub fn of(listener: TcpListener) -> Self {
         let (address, state) = (listener.local_addr().unwrap(), Arc::new(State::default()));
         let of_thread = state.clone();
         let thread = std::thread::spawn(move || {
@@ -126,7 +144,7 @@ impl Server {
 
     pub fn put(&self, path: &str, bytes: &[u8]) {
         let version = self.state.versions.fetch_add(1, SeqCst) + 1;
-        let object = Object { bytes: bytes.to_vec(), version };
+        let object = Object { bytes: bytes.to_vec(), version, ..Object::default() };
         self.state.objects.lock().unwrap().insert(format!("/{}", decoded(path)), object);
     }
 
@@ -181,6 +199,16 @@ impl Server {
 
     pub fn set_weak_etags(&self) {
         self.state.has_weak_etags.store(true, SeqCst);
+    }
+
+    /// From now on these lines of the header tell the versions of all objects, also of those that change.
+    pub fn send_versions(&self, lines: &'static str) {
+        *self.state.versions_sent.lock().unwrap() = Some(lines);
+    }
+
+    /// From now on requests without bytes are answered with this status.
+    pub fn refuse_heads(&self, status: usize) {
+        self.state.refuses_heads.store(status, SeqCst);
     }
 
     /// How many requests were being answered at the same time since the last time.
@@ -243,7 +271,7 @@ fn serve(stream: &TcpStream, state: &State) {
         let (method, target) = (words.next().unwrap().to_owned(), words.next().unwrap());
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let query = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        let query = query.map(|(name, value)| (name.to_owned(), decoded(value))).collect();
+        let query = query.map(|(name, value)| (name.to_owned(), decoded(&value.replace('+', " ")))).collect();
         let request = Request { method, path: decoded(path), query, headers, body };
         state.most.fetch_max(state.requests_in_flight.fetch_add(1, SeqCst) + 1, SeqCst);
         let goes_on = answer(stream, state, &request);
@@ -275,7 +303,12 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     // With a tail: some answers take much longer.
     let latency = *state.latency.lock().unwrap();
     std::thread::sleep(if number % SLOW == 0 { 4 * latency } else { latency });
-    let fault = state.faults.lock().unwrap().get_mut(path).and_then(VecDeque::pop_front);
+    let is_read = ["GET", "HEAD"].contains(&&**method);
+    let fault = state.faults.lock().unwrap().get_mut(path).and_then(|faults| match faults.front() {
+        // That of a write waits for one.
+        Some(Fault::Done(_)) if is_read => None,
+        _ => faults.pop_front(),
+    });
     let fault = fault.or_else(|| state.always.lock().unwrap().get(path).cloned());
     match &fault {
         Some(Fault::Closed) => return false,
@@ -290,7 +323,17 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
         }
         _ => {}
     }
-    if let Some((status, lines, body)) = store::answer(state, request) {
+    if method == "HEAD" && state.refuses_heads.load(SeqCst) > 0 {
+        let status = state.refuses_heads.load(SeqCst);
+        return write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").is_ok();
+    }
+    if let Some((mut status, lines, mut body)) = store::answer(state, request) {
+        if let Some(Fault::Done(other)) = fault {
+            (status, body) = (other, String::new());
+        }
+        if status == 0 {
+            return false;
+        }
         let body = if method == "HEAD" { String::new() } else { body };
         let length = body.len();
         return write!(stream, "HTTP/1.1 {status} X\r\n{lines}Content-Length: {length}\r\n\r\n{body}").is_ok();
@@ -301,6 +344,8 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     };
     let weak = if state.has_weak_etags.load(SeqCst) { "W/" } else { "" };
     let (bytes, etag) = (object.bytes.clone(), format!("{weak}\"{}\"", object.version));
+    let of_version = state.versions_sent.lock().unwrap().map_or_else(|| store::lines(&etag), str::to_owned);
+    let of_version = of_version + &object.metadata;
     drop(objects);
     if headers.get("if-match").is_some_and(|wanted| !matches(wanted, &etag)) {
         return stream.write_all(b"HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n").is_ok();
@@ -324,7 +369,7 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     if status == 206 && matches!(fault, Some(Fault::OtherRange)) {
         part = part.start..part.start + (part.end - part.start) / 2;
     }
-    let mut header = format!("HTTP/1.1 {status} OK\r\nAccept-Ranges: bytes\r\n{}", store::lines(&etag));
+    let mut header = format!("HTTP/1.1 {status} OK\r\nAccept-Ranges: bytes\r\n{of_version}");
     if status == 206 {
         header += &format!("Content-Range: bytes {}-{}/{len}\r\n", part.start, part.end - 1);
     }
@@ -333,23 +378,35 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     if matches!(fault, Some(Fault::Short)) {
         body = half;
     }
+    if matches!(fault, Some(Fault::Pieces)) {
+        let _ = write!(stream, "{header}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", body.len());
+        let sent = stream.write_all(body).is_ok();
+        return sent && stream.write_all(b"\r\n0\r\n\r\n").is_ok();
+    }
     header += &format!("Content-Length: {}\r\n\r\n", body.len());
     if stream.write_all(header.as_bytes()).is_err() {
         return false;
     }
-    if matches!(fault, Some(Fault::BrokenOff)) {
+    if matches!(fault, Some(Fault::BrokenOff | Fault::BrokenOffThenChanged(_))) {
         let _ = stream.write_all(half);
+        change(state, path, fault);
         return false;
     }
     if method != "HEAD" {
         state.sent.fetch_add(body.len(), SeqCst);
     }
     let sent = method == "HEAD" || stream.write_all(body).is_ok();
-    if let Some(Fault::ThenChanged(bytes)) = fault {
-        let version = state.versions.fetch_add(1, SeqCst) + 1;
-        state.objects.lock().unwrap().insert(path.clone(), Object { bytes, version });
-    }
+    change(state, path, fault);
     sent
+}
+
+/// The object has other bytes, if the fault says so.
+fn change(state: &State, path: &str, fault: Option<Fault>) {
+    if let Some(Fault::ThenChanged(bytes) | Fault::BrokenOffThenChanged(bytes)) = fault {
+        let version = state.versions.fetch_add(1, SeqCst) + 1;
+        let object = Object { bytes, version, ..Object::default() };
+        state.objects.lock().unwrap().insert(path.to_owned(), object);
+    }
 }
 
 /// Whether the other side has gone.

@@ -33,6 +33,14 @@ fn done(status: u16) -> Answer {
     (status, String::new(), String::new())
 }
 
+/// The lines of the header of a request that are kept with the object.
+fn metadata(request: &Request) -> String {
+    let is_kept =
+        |name: &str| ["x-amz-meta-", "x-goog-meta-", "x-ms-meta-"].iter().any(|begin| name.starts_with(begin));
+    let kept = request.headers.iter().filter(|(name, _)| is_kept(name));
+    kept.map(|(name, value)| format!("{name}: {value}\r\n")).collect()
+}
+
 /// Answers what is not a read of an object.
 pub(super) fn answer(state: &State, request: &Request) -> Option<Answer> {
     let Request { method, path, query, headers, body } = request;
@@ -52,12 +60,14 @@ pub(super) fn answer(state: &State, request: &Request) -> Option<Answer> {
         // Parts of an upload.
         "POST" if query.contains_key("uploads") => {
             state.parts.lock().unwrap().insert(path.clone(), Default::default());
+            state.metadata.lock().unwrap().insert(path.clone(), metadata(request));
             let body = "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>";
             Some((200, String::new(), body.to_owned()))
         }
         "POST" if query.contains_key("uploadId") => {
             let Some(parts) = state.parts.lock().unwrap().remove(path) else { return Some(error(404, "NoSuchUpload")) };
-            let etag = store(state, path, parts.into_values().collect::<Vec<_>>().concat());
+            let kept = state.metadata.lock().unwrap().remove(path).unwrap_or_default();
+            let etag = store(state, path, parts.into_values().collect::<Vec<_>>().concat(), kept);
             let body = format!("<CompleteMultipartUploadResult><ETag>{etag}</ETag></CompleteMultipartUploadResult>");
             Some((200, lines(&etag), body))
         }
@@ -67,7 +77,7 @@ pub(super) fn answer(state: &State, request: &Request) -> Option<Answer> {
             let mut objects = state.objects.lock().unwrap();
             let mut removed = String::new();
             for key in text.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next()) {
-                objects.remove(&format!("{path}/{key}"));
+                objects.remove(&format!("{path}/{}", unescaped(key)));
                 removed += &format!("<Deleted><Key>{key}</Key></Deleted>");
             }
             Some((200, String::new(), format!("<DeleteResult>{removed}</DeleteResult>")))
@@ -97,9 +107,9 @@ pub(super) fn answer(state: &State, request: &Request) -> Option<Answer> {
 }
 
 /// Stores an object, and tells its ETag.
-fn store(state: &State, path: &str, bytes: Vec<u8>) -> String {
+fn store(state: &State, path: &str, bytes: Vec<u8>, metadata: String) -> String {
     let version = state.versions.fetch_add(1, SeqCst) + 1;
-    state.objects.lock().unwrap().insert(path.to_owned(), Object { bytes, version });
+    state.objects.lock().unwrap().insert(path.to_owned(), Object { bytes, version, metadata });
     format!("\"{version}\"")
 }
 
@@ -108,8 +118,13 @@ fn put(state: &State, request: &Request) -> Answer {
     let number =
         query.get("partNumber").map(|number| format!("{number:0>5}")).or_else(|| query.get("blockid").cloned());
     if let Some(number) = number {
+        let mut parts = state.parts.lock().unwrap();
         // Azure does not say before that an upload begins.
-        state.parts.lock().unwrap().entry(path.clone()).or_default().insert(number, body.clone());
+        if query.contains_key("blockid") {
+            parts.entry(path.clone()).or_default();
+        }
+        let Some(upload) = parts.get_mut(path) else { return error(404, "NoSuchUpload") };
+        upload.insert(number, body.clone());
         return (201, lines("\"part\""), String::new());
     }
     // What compares and what stores is one step.
@@ -137,8 +152,19 @@ fn put(state: &State, request: &Request) -> Answer {
         _ => body.clone(),
     };
     let version = state.versions.fetch_add(1, SeqCst) + 1;
-    objects.insert(path.clone(), Object { bytes, version });
+    objects.insert(path.clone(), Object { bytes, version, metadata: metadata(request) });
     (201, lines(&format!("\"{version}\"")), String::new())
+}
+
+/// The characters that XML does not have in texts.
+const ESCAPES: [(&str, &str); 5] = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&apos;")];
+
+fn escaped(text: &str) -> String {
+    ESCAPES.iter().fold(text.to_owned(), |text, (plain, escape)| text.replace(plain, escape))
+}
+
+fn unescaped(text: &str) -> String {
+    ESCAPES.iter().rev().fold(text.to_owned(), |text, (plain, escape)| text.replace(escape, plain))
 }
 
 /// What is below a prefix of a bucket or container.
@@ -148,7 +174,7 @@ fn list(state: &State, request: &Request) -> Answer {
     let prefix = query.get("prefix").map_or("", String::as_str);
     let objects = state.objects.lock().unwrap();
     let (mut files, mut prefixes) = (Vec::new(), std::collections::BTreeSet::new());
-    for (name, Object { bytes, version }) in objects.iter() {
+    for (name, Object { bytes, version, .. }) in objects.iter() {
         let Some(key) = name.strip_prefix(&bucket) else { continue };
         let Some(rest) = key.strip_prefix(prefix) else { continue };
         match rest.find('/').filter(|_| query.contains_key("delimiter")) {
@@ -159,6 +185,8 @@ fn list(state: &State, request: &Request) -> Answer {
         }
     }
     files.sort_unstable();
+    let files = files.into_iter().map(|(key, len, version)| (escaped(key), len, version));
+    let prefixes: Vec<_> = prefixes.iter().map(|name| escaped(name)).collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>");
     if query.contains_key("comp") {
         xml += "<EnumerationResults><Blobs>";

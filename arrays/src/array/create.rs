@@ -220,6 +220,9 @@ fn check_group(storage: &Storage, name: &str, missing: &[String]) -> Result<()> 
 fn check_lengths(storage: &Storage, name: &str, metadata: &Metadata, missing: &[String]) -> Result<()> {
     let Some(group) = group_above(name, missing) else { return Ok(()) };
     list::list_each(storage, group, false, &mut |node| {
+        if let Some(error) = list::unread(&node) {
+            return Err(error);
+        }
         let is_other = |d: usize, dimension: &str| {
             let at = metadata.dimension_names.iter().position(|name| name.as_deref() == Some(dimension));
             at.is_some_and(|at| metadata.shape.get(at) != node.shape().get(d))
@@ -532,5 +535,31 @@ mod tests {
         assert!(matches!(create(&storage, "a", &v2).unwrap_err().kind(), ErrorKind::Unsupported(_)));
         assert!(create(&storage, "../a", &shards).is_err());
         assert_eq!(names(&storage, ""), [""; 0]);
+    }
+
+    /// A member that cannot be read may be an array with a dimension of another length.
+    #[test]
+    fn an_array_for_netcdf_is_not_created_beside_what_cannot_be_read() {
+        struct Locked(Memory);
+        impl ObjectStore for Locked {
+            fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+                if name == "a/.zarray" { Err(ErrorKind::Callback(7).into()) } else { self.0.read(name, begin, buffer) }
+            }
+            fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+                self.0.list(prefix, one)
+            }
+            fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+                self.0.write(name, bytes)
+            }
+            fn is_writable(&self) -> bool {
+                true
+            }
+        }
+        let storage = Storage::new(Locked(Memory::new())).unwrap();
+        storage.write(".zgroup", br#"{"zarr_format":2}"#).unwrap();
+        storage.write("a/.zarray", b"{}").unwrap();
+        let description = Description::new(&[5], ElementType::Int).with_format(ArrayFormat::NcZarr);
+        let error = create(&storage, "b", &description.with_dimension_names(&["x"])).unwrap_err();
+        assert_eq!((error.kind(), names(&storage, "b")), (ErrorKind::Callback(7), Vec::new()));
     }
 }

@@ -143,12 +143,17 @@ fn writable_group<'n>(storage: &Storage, group: &'n str) -> Result<(&'n str, For
 ///
 /// # Errors
 /// `NotFound` if there is no such group; `Metadata` for a document that is no JSON; `Unsupported` if the storage cannot
-/// list its objects; `ReadOnly`, `OutOfMemory`, and those of the storage.
+/// list its objects; `ReadOnly`, `OutOfMemory`, and those of the storage, also of reading or listing a member: then
+/// nothing is written.
 pub fn consolidate(storage: &Storage, group: &str) -> Result<()> {
     let (group, format) = writable_group(storage, group)?;
     let mut found = Value::Object(Vec::new());
     list::walk(storage, group, true, false, &mut |node| {
         let name = node.name();
+        if let Some(error) = list::unread(&node) {
+            // What may be there would be missing from then on.
+            return Err(error);
+        }
         let path = name.strip_prefix(group).unwrap_or(name).trim_matches('/');
         let which: &[&'static str] = match format {
             Format::V3 if path.is_empty() => &[],

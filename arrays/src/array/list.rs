@@ -12,7 +12,8 @@ use crate::zarr::{self, Format};
 /// Lists a group of a storage; an empty name is the storage itself. The group comes first, then its members by name. If
 /// `recursive`, the members of each group follow it. For an array, only the array itself is listed.
 ///
-/// Members that cannot be read are listed with their [error](Node::error). A symbolic link to a group is listed with
+/// Members that cannot be read, and groups whose members the storage does not list, are listed with their
+/// [error](Node::error). A symbolic link to a group is listed with
 /// the members of that group. Members that several links lead to are listed only with the first link. A link to a group
 /// that contains the link is left out. If the storage cannot list its objects, or has latency, the group's consolidated
 /// metadata are used, if it has any.
@@ -108,17 +109,20 @@ pub(super) fn walk(storage: &Storage, group: &str, recursive: bool, believes: bo
             found => found,
         };
         match found.map_err(|error| error.in_object(&name))? {
-            (Some((node, told)), location) => {
-                let is_entered = node.is_group() && (recursive || is_first);
-                one(node)?;
-                // One request tells of all members what would take one for each.
-                let is_flying = believes && object::latency(&**storage).is_some();
-                let is_told = is_entered && is_flying && consolidated(storage, &name, recursive, &told, one)?;
-                if is_entered && !is_told && members.is_new(location)? && !members.add(storage, &name, is_linked)? {
-                    let is_told = believes && !is_flying && consolidated(storage, &name, recursive, &told, one)?;
-                    if !is_told {
-                        return Err(untold(&name));
+            (Some((mut node, told)), location) => {
+                let mut entered = Ok(None);
+                if node.is_group() && (recursive || is_first) {
+                    entered = members.enter(storage, (&name, is_linked), location, (told, believes));
+                }
+                if let Err(error) = &entered {
+                    if !is_first && is_of_member(error) {
+                        node = Node::unreadable(&name, error.clone())?;
+                        entered = Ok(None);
                     }
+                }
+                one(node)?;
+                if let Some(documents) = entered? {
+                    tell(storage, &name, recursive, &documents, one)?;
                 }
             }
             (None, _) if is_first => return Err(no_node(storage, &name)),
@@ -131,8 +135,17 @@ pub(super) fn walk(storage: &Storage, group: &str, recursive: bool, believes: bo
 
 /// Whether an error of reading a member says nothing of the others.
 fn is_of_member(error: &Error) -> bool {
-    use ErrorKind::{Callback, Limit, Metadata, Refused, System};
-    matches!(error.kind(), System(_) | Metadata(_) | Limit { .. } | Refused | Callback(_))
+    is_of_storage(error) || matches!(error.kind(), ErrorKind::Metadata(_) | ErrorKind::Limit { .. })
+}
+
+fn is_of_storage(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::System(_) | ErrorKind::Refused | ErrorKind::Callback(_))
+}
+
+/// The error of a member that may be anything, for what is stored of it has not been read.
+pub(super) fn unread(node: &Node) -> Option<Error> {
+    let error = node.error().filter(|error| is_of_storage(error))?.clone();
+    Some(if error.about().is_empty() { error.in_object(node.name()) } else { error })
 }
 
 /// Where the consolidated metadata of a group are.
@@ -186,19 +199,50 @@ struct Members {
     locations: Vec<u128>,
 }
 
+/// The consolidated metadata of a group: its documents.
+enum Documents {
+    V3(Vec<Member>),
+    V2(Vec<Member>),
+}
+
 impl Members {
+    /// Reads the consolidated metadata of a group, if they tell what is in it. If not, its members are added.
+    /// `believes` says whether consolidated metadata may tell.
+    fn enter(
+        &mut self,
+        storage: &Storage,
+        (group, is_linked): (&str, bool),
+        location: Option<u128>,
+        (told, believes): (Consolidated, bool),
+    ) -> Result<Option<Documents>> {
+        // One request tells of all members what would take one for each.
+        if believes && object::latency(&**storage).is_some() {
+            let documents = told.read(storage, group)?;
+            if documents.is_some() || !self.is_new(location)? || self.add(storage, group, is_linked)? {
+                return Ok(documents);
+            }
+            return Err(untold(group));
+        }
+        if !self.is_new(location)? || self.add(storage, group, is_linked)? {
+            return Ok(None);
+        }
+        let documents = if believes { told.read(storage, group)? } else { None };
+        documents.map(Some).ok_or_else(|| untold(group))
+    }
+
     /// Adds the names of what may be groups and arrays directly below a group, so that they are popped by name; `false`
     /// if the storage cannot list, for a group has a document at least.
     fn add(&mut self, storage: &Storage, group: &str, is_linked: bool) -> Result<bool> {
         let begin = self.names.len();
         let mut is_listed = false;
-        storage.list(group, &mut |last, entry| {
+        let listed = storage.list(group, &mut |last, entry| {
             is_listed = true;
             if entry == Entry::Prefix {
                 alloc::push(&mut self.names, (alloc::text(&below(group, last)?)?, is_linked))?;
             }
             Ok(())
-        })?;
+        });
+        listed.inspect_err(|_| self.names.truncate(begin))?;
         for (name, is_linked) in &mut self.names[begin..] {
             // What is gone meanwhile is no link.
             *is_linked |= storage.is_link(name).unwrap_or(false);
@@ -216,39 +260,50 @@ impl Members {
     }
 }
 
-/// Calls `one` for what the consolidated metadata of a group tell, in their order.
-fn consolidated(storage: &Storage, group: &str, deep: bool, told: &Consolidated, one: OneNode<'_>) -> Result<bool> {
-    let is_wanted = |path: &str| !path.is_empty() && (deep || !path.contains('/'));
-    if let Consolidated::Inline(documents) = told {
-        let Some(documents) = documents else { return Ok(false) };
-        for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
-            let name = below(group, path)?;
-            let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
-            one(if is_group {
-                group_node(&name, Format::V3, document.get("attributes"))?
-            } else {
-                zarr::array_node(storage, &name, zarr::v3_of_value(document, storage.codecs()))?
-            })?;
-        }
-        return Ok(true);
-    }
-    if let Some(document) = zarr::document(storage, group, V2_CONSOLIDATED)? {
-        let documents = zarr::consolidated_v2_of_value(document)?;
-        let by_name = ByName::new(&documents)?;
-        for (document, value) in &documents {
-            let Some((path, which)) = document.rsplit_once('/').filter(|(path, _)| is_wanted(path)) else { continue };
-            let of_attributes = below(path, V2_ATTRIBUTES)?;
-            let attributes = by_name.get(&of_attributes);
-            let name = below(group, path)?;
-            match which {
-                V2_ARRAY => one(zarr::array_node(storage, &name, array_v2(storage, value, attributes))?)?,
-                V2_GROUP => one(group_node(&name, Format::V2, attributes)?)?,
-                _ => {}
+impl Consolidated {
+    /// The documents, if there are any.
+    fn read(self, storage: &Storage, group: &str) -> Result<Option<Documents>> {
+        match self {
+            Consolidated::Inline(documents) => Ok(documents.map(Documents::V3)),
+            Consolidated::Beside => {
+                let Some(document) = zarr::document(storage, group, V2_CONSOLIDATED)? else { return Ok(None) };
+                Ok(Some(Documents::V2(zarr::consolidated_v2_of_value(document)?)))
             }
         }
-        return Ok(true);
     }
-    Ok(false)
+}
+
+/// Calls `one` for what the consolidated metadata of a group tell, in their order.
+fn tell(storage: &Storage, group: &str, recursive: bool, documents: &Documents, one: OneNode<'_>) -> Result<()> {
+    let is_wanted = |path: &str| !path.is_empty() && (recursive || !path.contains('/'));
+    let documents = match documents {
+        Documents::V3(documents) => {
+            for (path, document) in documents.iter().filter(|(path, _)| is_wanted(path)) {
+                let name = below(group, path)?;
+                let is_group = document.get("node_type").and_then(Value::as_str) == Some("group");
+                one(if is_group {
+                    group_node(&name, Format::V3, document.get("attributes"))?
+                } else {
+                    zarr::array_node(storage, &name, zarr::v3_of_value(document, storage.codecs()))?
+                })?;
+            }
+            return Ok(());
+        }
+        Documents::V2(documents) => documents,
+    };
+    let by_name = ByName::new(documents)?;
+    for (document, value) in documents {
+        let Some((path, which)) = document.rsplit_once('/').filter(|(path, _)| is_wanted(path)) else { continue };
+        let of_attributes = below(path, V2_ATTRIBUTES)?;
+        let attributes = by_name.get(&of_attributes);
+        let name = below(group, path)?;
+        match which {
+            V2_ARRAY => one(zarr::array_node(storage, &name, array_v2(storage, value, attributes))?)?,
+            V2_GROUP => one(group_node(&name, Format::V2, attributes)?)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// That neither a list nor consolidated metadata tell what is in a group.
@@ -396,6 +451,45 @@ mod tests {
             assert_eq!(list(&storage, "b", true).unwrap_err().kind(), kind);
         }
         let storage = Storage::new(Locked(objects(), ErrorKind::OutOfMemory)).unwrap();
+        assert_eq!(list(&storage, "", true).unwrap_err().kind(), ErrorKind::OutOfMemory);
+    }
+
+    /// A storage that can be written to, and does not list the group `b`.
+    struct Unlisted(Memory, ErrorKind);
+
+    impl ObjectStore for Unlisted {
+        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            self.0.read(name, begin, buffer)
+        }
+
+        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            if prefix == "b" { Err(self.1.into()) } else { self.0.list(prefix, one) }
+        }
+
+        fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+            self.0.write(name, bytes)
+        }
+
+        fn is_writable(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_group_whose_members_are_not_listed_does_not_end_a_list() {
+        for kind in [ErrorKind::System(13), ErrorKind::Refused, ErrorKind::Callback(7)] {
+            let storage = Storage::new(Unlisted(objects(), kind)).unwrap();
+            let nodes = list(&storage, "", true).unwrap();
+            assert_eq!(names(&nodes), ["", "a", "b", "c"]);
+            assert_eq!(nodes[2].error().map(Error::kind), Some(kind));
+            // It is no error of a list that does not enter the group.
+            assert!(list(&storage, "", false).unwrap()[2].is_group());
+            assert_eq!(list(&storage, "b", true).unwrap_err().kind(), kind);
+            // What is in it would be missing.
+            assert_eq!(super::super::consolidate(&storage, "").unwrap_err().kind(), kind);
+            assert!(!super::super::documents::is_there(&storage, "", V2_CONSOLIDATED).unwrap());
+        }
+        let storage = Storage::new(Unlisted(objects(), ErrorKind::OutOfMemory)).unwrap();
         assert_eq!(list(&storage, "", true).unwrap_err().kind(), ErrorKind::OutOfMemory);
     }
 

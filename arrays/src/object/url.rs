@@ -55,8 +55,9 @@ impl<'u> Url<'u> {
     /// The URL that a path is, if it is one.
     ///
     /// # Errors
-    /// `Argument` for a URL without a server or bucket, for a fragment that says what is not known, and for one whose
-    /// words contradict each other; `Unsupported` for a query, and for a user.
+    /// `Argument` for a URL without a server or bucket, for a bucket or key that cannot be asked for as it is, for a
+    /// fragment that says what is not known, and for one whose words contradict each other; `Unsupported` for a query,
+    /// and for a user.
     pub(crate) fn of(path: &'u Path) -> Result<Option<Self>> {
         let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(None) };
         let is_scheme = |(name, _): &&(&str, Service)| name.eq_ignore_ascii_case(scheme);
@@ -78,8 +79,12 @@ impl<'u> Url<'u> {
         if self.authority.is_empty() {
             return Err(ErrorKind::Argument("the URL names neither a server nor a bucket").into());
         }
-        if self.service == Service::Http && self.path.contains('?') {
+        if self.service == Service::Http && (self.authority.contains('?') || self.path.contains('?')) {
             return Err(ErrorKind::Unsupported("URLs with a query, such as signed URLs").into());
+        }
+        if self.service != Service::Http {
+            check_bucket(self.authority)?;
+            check_key(self.path)?;
         }
         for part in fragment.split('&').filter(|part| !part.is_empty()) {
             // netCDF takes a word by itself for a mode.
@@ -137,6 +142,32 @@ impl<'u> Url<'u> {
     }
 }
 
+/// Refuses what is no name of a bucket or container: in the URL of a request it could be something else, such as a
+/// query, and lead to another bucket.
+///
+/// # Errors
+/// `Argument`.
+pub(crate) fn check_bucket(name: &str) -> Result<()> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:$".contains(&byte);
+    if name.bytes().all(is_allowed) && name != "." && name != ".." {
+        return Ok(());
+    }
+    let reason = "the URL's bucket or container has a character that no name of one has";
+    Err(ErrorKind::Argument(reason).in_object(name))
+}
+
+/// Refuses keys that the client would ask for without some of their slashes. One at the end is left out by intention.
+///
+/// # Errors
+/// `Argument`.
+pub(crate) fn check_key(key: &str) -> Result<()> {
+    if key.starts_with('/') || key.ends_with("//") {
+        let reason = "keys with a slash at their beginning, or with several at their end, are not supported";
+        return Err(ErrorKind::Argument(reason).into());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +196,7 @@ mod tests {
         for words in ["zip", "mode=nczarr,zip", "mode=zip,zarr"] {
             assert_eq!(of(&format!("s3://b/a.zarr#{words}")).unwrap().unwrap().file("a.zarr"), Some(("", "a.zarr")));
         }
+        assert_eq!(of("az://$web/a/").unwrap().unwrap().path, "a/");
         assert_eq!(of("az://c/a.zarr#bytes").unwrap().unwrap().file("a.zarr"), Some(("", "a.zarr")));
     }
 
@@ -173,6 +205,14 @@ mod tests {
         for (path, words) in [
             ("s3:///a", "s3:///a: the URL names neither a server nor a bucket"),
             ("http://h/a?b=c", "http://h/a?b=c: not supported: URLs with a query, such as signed URLs"),
+            ("http://h?b=c", "http://h?b=c: not supported: URLs with a query, such as signed URLs"),
+            ("http://h?b=c/a", "http://h?b=c/a: not supported: URLs with a query, such as signed URLs"),
+            ("s3://b?acl/a", "s3://b?acl/a: b?acl: the URL's bucket or container has a character that no name of one"),
+            ("gs://a b/a", "gs://a b/a: a b: the URL's bucket or container has a character that no name of one has"),
+            ("az://%2e/a", "az://%2e/a: %2e: the URL's bucket or container has a character that no name of one has"),
+            ("s3://../a", "s3://../a: ..: the URL's bucket or container has a character that no name of one has"),
+            ("s3://b//a", "s3://b//a: keys with a slash at their beginning, or with several at their end"),
+            ("s3://b/a//", "s3://b/a//: keys with a slash at their beginning, or with several at their end"),
             ("s3://b/a#mode=hdf9", "s3://b/a: hdf9: the mode in the URL's fragment is unknown; expected bytes"),
             ("s3://b/a#profile=x", "s3://b/a: profile: the URL's fragment has an unknown key"),
             ("gs://b/a#mode=s3", "gs://b/a: s3: the mode in the URL's fragment does not match its scheme"),

@@ -6,6 +6,7 @@ import ctypes
 import json
 import math
 import os
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from ctypes import byref, c_size_t, c_void_p
@@ -23,7 +24,7 @@ from .handle import Handle, Owner
 from .index import Selection, has_ellipsis
 from .info import Info, of_array
 from .memory import room
-from .storage import canceller, kept, same_as_path, shown
+from .storage import canceller, identity, kept, same_as_path, server_of, shown
 from .types import dtype_of
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ class Array:
     def __init__(self, owner, where, threads=None, cache=...):
         self._handle = Handle(owner, "the array", canceller(where[0]))
         self._where, self.threads, self._cache = where, threads, cache
+        # What the environment says of the server of a URL, and a number for what nothing else tells from others.
+        self._server, self._unique = server_of(where[0]), None
         # What Attributes know of them.
         self._attributes: dict[str, Any] | None = None
         if cache is None:
@@ -597,17 +600,14 @@ class Array:
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         """The identity of the array for Dask: its path, its shape and type, and the time of the last change of its
-        path. It does not change when chunks are written: after that, give computations another name."""
-        path, name, _, _ = self._where
-        version, where = None, shown(path)
-        if isinstance(path, (str, bytes)):
-            where = os.path.abspath(path)
-            try:
-                status = os.stat(path)
-                version = status.st_ino, status.st_mtime_ns, status.st_size
-            except OSError:
-                pass
-        return "nczchunk.Array", where, name, self.format, self.type_name, self.shape, version
+        path; of a URL or a storage also what tells its server from others, such as the endpoint. It does not change
+        when chunks are written: after that, give computations another name."""
+        path, name, *_ = self._where
+        where = identity(path)
+        if where is None:
+            # Nothing tells its storage from others, so it is like no other array.
+            self._unique = where = self._unique or uuid.uuid4().hex
+        return "nczchunk.Array", where, self._server, name, self.format, self.type_name, self.shape
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()

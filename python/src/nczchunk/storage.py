@@ -8,7 +8,9 @@ long, have many reads in flight at the same time; the coroutines run in the even
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterable
@@ -143,8 +145,70 @@ def directory(path: Any) -> bytes | None:
 def shown(path: Any, name: str = "") -> str:
     """What messages call a path or a storage, and what is in it."""
     if isinstance(path, (str, bytes, os.PathLike)):
-        return os.path.join(os.fsdecode(path), name) if name else os.fsdecode(path)
-    return f"{path!r}: {name}" if name else repr(path)
+        text = _without_user(os.fsdecode(path)) if _is_url(path) else os.fsdecode(path)
+        return os.path.join(text, name) if name else text
+    text = _without_user(repr(path))
+    return f"{text}: {name}" if name else text
+
+
+def _without_user(text: str) -> str:
+    """A text with URLs, without the names and passwords of users in them."""
+    return re.sub(r"(://)[^/@\s\"']*@", r"\1", text)
+
+
+# How the names of variables begin that choose the server of a URL, or say who asks it.
+_OF_SERVERS = ("AWS_", "AZURE_", "AZURITE_", "GOOGLE_", "SERVICE_ACCOUNT")
+
+
+def server_of(given: Any) -> str | None:
+    """A digest of what the environment says of the servers of URLs; None if there is no URL in what is given."""
+    if isinstance(given, WithExternalLinks):
+        return server_of(given.path)
+    if isinstance(given, Concatenation):
+        return next(filter(None, map(server_of, given.paths)), None)
+    if not _is_url(given):
+        return None
+    said = sorted(item for item in os.environ.items() if item[0].upper().startswith(_OF_SERVERS))
+    return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def _is_url(given: Any) -> bool:
+    return isinstance(given, (str, bytes, os.PathLike)) and bool(
+        re.match(r"(?i)(https?|s3|gs|az)://", os.fsdecode(given)))
+
+
+def identity(given: Any) -> Any:
+    """What tells a path or a storage from all others, for Dask: a path with the time of its last change, a URL, or a
+    storage with all its options. Of options, which may be secrets, there is only a digest. None for what only itself
+    can tell from others, such as objects in memory."""
+    if isinstance(given, WithExternalLinks):
+        found = identity(given.path)
+        return found and ("with_external_links", found)
+    if isinstance(given, Concatenation):
+        return "concat", tuple(map(identity, given.paths)), given.dimension
+    if _is_url(given):
+        return os.fsdecode(given), None
+    if not isinstance(given, (str, bytes, os.PathLike)):
+        return _identity_of_storage(given)
+    try:
+        status = os.stat(given)
+    except OSError:
+        return os.path.abspath(given), None
+    return os.path.abspath(given), (status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+def _identity_of_storage(given: Any) -> Any:
+    adapter = _adapter(given)
+    # The contents of what is in memory are no options.
+    if adapter is None or adapter.is_in_memory:
+        return None
+    try:
+        from dask.base import tokenize  # noqa: PLC0415
+
+        first, second = tokenize(adapter.options()), tokenize(adapter.options())
+    except Exception:  # by what the storage does when it is pickled
+        return None
+    return (f"{type(given).__module__}.{type(given).__qualname__}", first) if first == second else None
 
 
 def is_writable(path: Any) -> bool:
@@ -217,6 +281,8 @@ class _Adapter:
     is_in_flight = False
     is_writable = True
     tells_versions = False
+    # Whether its objects are in the memory of the store, and pickled with it.
+    is_in_memory = False
 
     def __init__(self, store: Any) -> None:
         self.store = store
@@ -229,6 +295,10 @@ class _Adapter:
 
     def loop(self) -> Any:
         raise NotImplementedError
+
+    def options(self) -> Any:
+        """What the store was made of."""
+        return self.store
 
     def run(self, coroutine: Any) -> Any:
         """The result of a coroutine, which runs in the store's loop."""
@@ -356,10 +426,14 @@ class _Fsspec(_Adapter):
 
     def list(self, prefix: str) -> Any:
         path = self._path(prefix)
+        # What is listed may be kept, for later lists and for lengths. Others write there, too.
+        self.fs.invalidate_cache(path)
         try:
             found = self.fs.ls(path, detail=True)
         except (FileNotFoundError, NotADirectoryError):
             return
+        finally:
+            self.fs.invalidate_cache(path)
         above = self.fs._strip_protocol(path).rstrip("/")
         for one in found:
             given = one["name"].rstrip("/")
@@ -391,9 +465,13 @@ class _Obstore(_Adapter):
         super().__init__(given or store)
         self.at, self.obstore, self.is_writable = store, obstore, not read_only
         self.is_in_flight = type(store).__name__ not in ("MemoryStore", "LocalStore")
+        self.is_in_memory = type(store).__name__ == "MemoryStore"
 
     def loop(self) -> Any:
         return _own_loop()
+
+    def options(self) -> Any:
+        return _options_of_obstore(self.at)
 
     @staticmethod
     def _options(offset: int, from_end: bool, size: int) -> Any:
@@ -403,8 +481,25 @@ class _Obstore(_Adapter):
 
     @staticmethod
     def _version(meta: Any) -> int:
-        told = meta["e_tag"], meta["version"]
-        return 0 if told == (None, None) else hash(told) % (1 << 64) or 1
+        etag, version = meta["e_tag"], meta["version"]
+        # Other bytes may have the same weak ETag, and an empty one tells nothing.
+        if version is None and (not etag or etag.startswith("W/") or not etag.strip('"')):
+            return 0
+        return hash((etag, version, meta["size"])) % (1 << 64) or 1
+
+    @staticmethod
+    def _instead(meta: Any, offset: int, from_end: bool, size: int) -> Any:
+        """The range of an object of which this is known, counted from its beginning; None if there is nothing in it."""
+        length = meta["size"]
+        first = max(0, length - offset) if from_end else offset
+        return (first, min(length, first + size)) if first < length else None
+
+    @staticmethod
+    def _same(meta: Any, found: Any) -> Any:
+        """What was found by a range that was counted from the end of an object, which has to be the same."""
+        if (meta["size"], meta["e_tag"]) != (found.meta["size"], found.meta["e_tag"]):
+            raise OSError("the object has changed while it was read")
+        return found
 
     def read(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
         if not size or from_end and not offset:
@@ -412,15 +507,18 @@ class _Obstore(_Adapter):
             return b"", meta["size"], self._version(meta)
         try:
             found = self.obstore.get(self.at, name, options=self._options(offset, from_end, size))
-            return found.bytes(), found.meta["size"], self._version(found.meta)
         except FileNotFoundError:
             raise
         except Exception:
-            # A range behind the end is an error of the store's, and none here.
+            # A range behind the end is an error of the store's, and none here; Azure has no ranges from the end.
             meta = self.obstore.head(self.at, name)
-            if from_end and meta["size"] or offset < meta["size"]:
+            part = self._instead(meta, offset, from_end, size)
+            if part is None:
+                return b"", meta["size"], self._version(meta)
+            if not from_end:
                 raise
-            return b"", meta["size"], self._version(meta)
+            found = self._same(meta, self.obstore.get(self.at, name, options={"range": part}))
+        return found.bytes(), found.meta["size"], self._version(found.meta)
 
     async def fetch(self, name: str, offset: int, from_end: bool, size: int) -> tuple[Any, int, int]:
         if not size or from_end and not offset:
@@ -428,14 +526,18 @@ class _Obstore(_Adapter):
             return b"", meta["size"], self._version(meta)
         try:
             found = await self.obstore.get_async(self.at, name, options=self._options(offset, from_end, size))
-            return await found.bytes_async(), found.meta["size"], self._version(found.meta)
         except FileNotFoundError:
             raise
         except Exception:
+            # A range behind the end is an error of the store's, and none here; Azure has no ranges from the end.
             meta = await self.obstore.head_async(self.at, name)
-            if from_end and meta["size"] or offset < meta["size"]:
+            part = self._instead(meta, offset, from_end, size)
+            if part is None:
+                return b"", meta["size"], self._version(meta)
+            if not from_end:
                 raise
-            return b"", meta["size"], self._version(meta)
+            found = self._same(meta, await self.obstore.get_async(self.at, name, options={"range": part}))
+        return await found.bytes_async(), found.meta["size"], self._version(found.meta)
 
     def list(self, prefix: str) -> Any:
         found = self.obstore.list_with_delimiter(self.at, prefix or None)
@@ -462,6 +564,7 @@ class _Zarr(_Adapter):
         self.is_writable = not store.read_only
         # Coroutines that never wait need no loop.
         self.is_in_flight = type(store) not in (zarr.MemoryStore, zarr.ZipStore)
+        self.is_in_memory = _innermost(store, zarr.MemoryStore)
         from zarr.abc import store as requests  # noqa: PLC0415
         from zarr.core.buffer import default_buffer_prototype  # noqa: PLC0415
 
@@ -471,6 +574,12 @@ class _Zarr(_Adapter):
         self._loop = loop
         if not self.at._is_open:
             self.run(self.at._open())
+
+    def options(self) -> Any:
+        wrapped = getattr(self.at, "store", None)
+        if type(self.at) is getattr(self.zarr, "ObjectStore", None) and _is_of_obstore(wrapped):
+            return _options_of_obstore(wrapped), self.path
+        return self.at, self.path
 
     def loop(self) -> Any:
         if self._loop is not None:
@@ -521,10 +630,13 @@ class _Zarr(_Adapter):
             return list(found.items())
         if isinstance(self.at, self.zarr.FsspecStore):
             path = f"{self.at.path.rstrip('/')}/{prefix}".rstrip("/")
+            self.at.fs.invalidate_cache(path)  # as above
             try:
                 entries = await self.at.fs._ls(path, detail=True)
             except (FileNotFoundError, NotADirectoryError):
                 return []
+            finally:
+                self.at.fs.invalidate_cache(path)
             return [(one["name"].rstrip("/").rsplit("/", 1)[-1], one["type"] == "directory") for one in entries
                     if len(one["name"].rstrip("/")) > len(path)]
         names = [name.rstrip("/") async for name in self.at.list_dir(prefix)]
@@ -550,6 +662,15 @@ class _Zarr(_Adapter):
     async def _remove(self, key: str) -> None:
         if await self.at.exists(key):
             await self.at.delete(key)
+
+
+def _innermost(store: Any, kind: Any) -> bool:
+    """Whether this is a store of a kind, or wraps one."""
+    while not isinstance(store, kind):
+        store = vars(store).get("_store") if hasattr(store, "__dict__") else None
+        if store is None:
+            return False
+    return True
 
 
 _DOCUMENTS = frozenset(["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"])
@@ -581,6 +702,12 @@ def _adapter(given: Any) -> _Adapter | None:
 
 def _is_of_obstore(given: Any) -> bool:
     return any(kind.__module__ in ("obstore.store", "obstore._store") for kind in type(given).__mro__)
+
+
+def _options_of_obstore(store: Any) -> Any:
+    """What a store of obstore's was made of. In what is pickled of it the options have any order."""
+    made_of = getattr(store, "__getnewargs_ex__", None)
+    return store if made_of is None else (type(store).__name__, made_of())
 
 
 _loop: list[Any] = []
@@ -628,7 +755,8 @@ def _cancel(thread: int) -> None:
 def _failed(error: BaseException, doing: str, adapter: _Adapter, name: str) -> int:
     """The status for what was raised in a callback."""
     kind = type(error).__name__
-    return errors.remember(f"{shown(adapter.store, name)}: it could not be {doing}: {kind}: {error}", error)
+    about = f"{shown(adapter.store, name)}: it could not be {doing}: {kind}: {error}"
+    return errors.remember(_without_user(about), error)
 
 
 def _filled(request: Any, result: tuple[Any, int, int]) -> None:

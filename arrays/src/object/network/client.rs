@@ -1,5 +1,6 @@
 //! HTTP clients: those of the crate object_store, but that they follow no redirects where requests are signed, never
-//! tell a server which URL has led to it, and read no endless answers.
+//! tell a server which URL has led to it, ask for no encoding of what is stored, read no endless answers and rely on no
+//! weak ETags.
 
 use std::collections::hash_map::RandomState;
 use std::fmt::Display;
@@ -17,7 +18,11 @@ use object_store::client::{
 };
 use object_store::{ClientConfigKey as Key, ClientOptions, Error, Result};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
+use reqwest::{Method, StatusCode};
+
+use super::etag;
 
 /// What a client does if the server says that something is elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +48,8 @@ pub(super) fn client(options: &ClientOptions, redirects: Redirects) -> Result<Ht
         .no_brotli()
         .no_zstd()
         .no_deflate()
+        // To a request that does not say so, a server may send any encoding.
+        .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
         .referer(false)
         .redirect(if redirects == Redirects::Followed { Policy::default() } else { Policy::none() })
         .https_only(!is_set(Key::AllowHttp)?)
@@ -84,7 +91,8 @@ pub(super) fn client(options: &ClientOptions, redirects: Redirects) -> Result<Ht
     if is_set(Key::RandomizeAddresses)? {
         builder = builder.dns_resolver(Arc::new(AnyAddress));
     }
-    Ok(HttpClient::new(Bounded(HttpClient::new(builder.build().map_err(failed)?))))
+    let client = HttpClient::new(builder.build().map_err(failed)?);
+    Ok(HttpClient::new(Bounded { client, redirects }))
 }
 
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -124,21 +132,34 @@ impl Resolve for AnyAddress {
 
 /// What is read of the text that comes with an error.
 const ERROR: usize = 64 << 10;
-/// The longest page of a list: stores send 5000 names of 1 KiB at most, with some words about each.
+/// The longest answer that is read whole, which is a page of a list: stores send 5000 names of 1 KiB at most, with some
+/// words about each.
 const PAGE: usize = 64 << 20;
 
-/// A client that reads no endless answers where they are read whole.
+/// A client that reads no endless answers where they are read whole, and relies on no weak ETags.
 #[derive(Debug)]
-struct Bounded(HttpClient);
+struct Bounded {
+    client: HttpClient,
+    redirects: Redirects,
+}
 
 #[async_trait::async_trait]
 impl HttpService for Bounded {
     async fn call(&self, request: HttpRequest) -> std::result::Result<HttpResponse, HttpError> {
         let query = request.uri().query().unwrap_or_default();
+        // Pages of lists, and what is said of what was done. What is read of objects is counted where it is read.
         let is_list = query.split('&').any(|part| part == "list-type=2" || part == "comp=list");
-        let response = self.0.execute(request).await?;
+        let is_whole = is_list || ![Method::GET, Method::HEAD].contains(request.method());
+        // Where redirects are followed it is a server of files.
+        let (is_of_files, is_head) = (self.redirects == Redirects::Followed, request.method() == Method::HEAD);
+        let mut response = self.client.execute(request).await?;
+        etag::hide(&mut response, is_of_files);
+        if is_of_files && is_head && response.status() == StatusCode::NOT_IMPLEMENTED {
+            // It will not be at the next attempt, either.
+            *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+        }
         let is_error = !response.status().is_success();
-        Ok(response.map(|body| match (is_error, is_list) {
+        Ok(response.map(|body| match (is_error, is_whole) {
             (true, _) => HttpResponseBody::new(Cut { body, left: ERROR, is_error }),
             (false, true) => HttpResponseBody::new(Cut { body, left: PAGE, is_error }),
             (false, false) => body,
@@ -166,7 +187,7 @@ impl Body for Cut {
         let Some(Ok(frame)) = frame else { return Poll::Ready(frame) };
         let Ok(mut bytes) = frame.into_data() else { return self.poll_frame(cx) };
         if !self.is_error && bytes.len() > self.left {
-            let words = std::io::Error::other("the server sent a list without an end");
+            let words = std::io::Error::other("the server sent an answer without an end");
             return Poll::Ready(Some(Err(HttpError::new(HttpErrorKind::Decode, words))));
         }
         bytes.truncate(self.left);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::client::ClientOptions;
+use object_store::client::{ClientOptions, HttpRequest, HttpRequestBody};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
@@ -17,7 +17,7 @@ use super::renewing::Renewing;
 use super::service::Clients;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::url::{Service, Url};
+use crate::object::url::{Service, Url, check_bucket, check_key};
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
@@ -63,8 +63,10 @@ impl Times {
     }
 
     fn retries(self) -> RetryConfig {
-        let (init_backoff, most) = (Duration::from_millis(100), Duration::from_secs(5));
-        let backoff = BackoffConfig { init_backoff, max_backoff: most.min(self.all / 8), base: 2.0 };
+        let (first, most) = (Duration::from_millis(100), Duration::from_secs(5));
+        // The first pause may not be longer than the longest one.
+        let max_backoff = most.min(self.all / 8).max(Duration::from_millis(1));
+        let backoff = BackoffConfig { init_backoff: first.min(max_backoff), max_backoff, base: 2.0 };
         RetryConfig { backoff, max_retries: 8, retry_timeout: self.patience() }
     }
 
@@ -88,6 +90,19 @@ pub(super) fn gap_of_environment() -> Result<Option<usize>> {
     let bytes = value.to_str().and_then(|text| text.parse::<usize>().ok());
     let wrong = || ErrorKind::Argument("NCZCHUNK_NETWORK_GAP must be a number of bytes").into();
     bytes.map(Some).ok_or_else(wrong)
+}
+
+/// Refuses what is no URL of a server: the client would fail with each request, and not say why.
+fn check_server(url: Option<String>) -> Result<()> {
+    let mut request = HttpRequest::new(HttpRequestBody::empty());
+    let is_url = |text: &str| {
+        let uri = text.parse().map(|uri| *request.uri_mut() = uri);
+        uri.is_ok() && reqwest::Url::parse(text).is_ok_and(|url| url.has_host())
+    };
+    if url.as_deref().is_none_or(is_url) {
+        return Ok(());
+    }
+    Err(ErrorKind::Argument("the endpoint of the object store is not the URL of a server").into())
 }
 
 /// Whether the environment has one of these variables.
@@ -182,6 +197,8 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
                     if bucket.is_empty() {
                         return Err(ErrorKind::Argument("the URL does not name a bucket").into());
                     }
+                    check_bucket(bucket)?;
+                    check_key(path)?;
                     // This one is asked, whatever server the environment names in which way.
                     let server = format!("{scheme}://{}", url.authority);
                     let builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, server);
@@ -190,6 +207,8 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
                     (if is_plain { builder.with_allow_http(true) } else { builder }, path)
                 }
             };
+            check_server(builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint))?;
+            check_server(builder.get_config_value(&AmazonS3ConfigKey::Endpoint))?;
             Ok((Arc::new(builder.build().map_err(failed)?), path))
         }
         Service::Google => {
@@ -213,6 +232,7 @@ fn client<'u>(url: &Url<'u>, times: Times, clients: &Clients) -> Result<(Arc<dyn
                 builder = builder.with_skip_signature(true);
             }
             let builder = builder.with_bucket_name(url.authority);
+            check_server(builder.get_config_value(&GoogleConfigKey::BaseUrl))?;
             Ok((Arc::new(builder.build().map_err(failed)?), url.path))
         }
         Service::Azure => {

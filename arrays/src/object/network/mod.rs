@@ -4,6 +4,7 @@
 //!   service.rs    the thread that asks
 //!   connect.rs    from a URL to a store
 //!   client.rs     the HTTP client of a store
+//!   etag.rs       which ETags tell versions apart
 //!   renewing.rs   a store whose credentials may expire
 //!   failure.rs    what servers answer, as errors
 //!   read.rs       one read of one object
@@ -14,21 +15,28 @@
 
 mod client;
 mod connect;
+mod etag;
 mod failure;
 mod read;
 mod renewing;
 mod service;
 
+use std::collections::hash_map::RandomState;
 use std::future::Future;
+use std::hash::BuildHasher;
 use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures_util::future::{AbortHandle, Abortable};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{Error as StoreError, ObjectStore as _, ObjectStoreExt, PutMode, PutPayload, WriteMultipart};
+use object_store::{
+    Attribute, Attributes, Error as StoreError, MultipartUpload, ObjectStore as _, ObjectStoreExt, PutMode,
+    PutMultipartOptions, PutOptions, PutPayload,
+};
 
 use super::asynchronous::{AsyncRequests, AsyncStore, ReadRequest, WriteRequest};
 use super::byte_range::ByteRange;
@@ -50,6 +58,21 @@ const PART: usize = 16 << 20;
 const MOST_AT_ONCE: usize = 64 << 20;
 /// How many parts are on their way at the same time.
 const PARTS_UNDER_WAY: usize = 8;
+
+/// The name of the metadata in which a store has the [number](writer) of the write that has stored an object. Azure
+/// takes no hyphens in it.
+const WRITER: &str = "nczchunkwriter";
+
+/// A number that no other write has. Where a write fails although the store may have carried it out, such as when the
+/// answer is lost and what is there is in the way of the same request once more, this tells whose the object is.
+fn writer() -> String {
+    let number = || RandomState::new().hash_one((std::process::id(), SystemTime::now()));
+    format!("{:016x}{:016x}", number(), number())
+}
+
+fn attributes(writer: &str) -> Attributes {
+    Attributes::from_iter([(Attribute::Metadata(WRITER.into()), writer.to_owned())])
+}
 
 /// No wider gap is read, however little that is beside what is needed.
 const GAP: usize = 1 << 20;
@@ -182,14 +205,20 @@ impl Server {
         self.ask(self.time_to_write(bytes.len()), async move {
             let mode = match before {
                 None => PutMode::Create,
+                Some((_, None)) => return Err(UNTOLD.into()),
                 // What is there has a number here, and an ETag for the server.
                 Some(before) => match source.state(&path).await? {
                     Some((now, update)) if now == before => PutMode::Update(update),
                     _ => return Err(ErrorKind::Conflict.into()),
                 },
             };
-            let put = source.store.put_opts(&path, PutPayload::from_bytes(bytes), mode.into()).await;
-            put.map(drop).map_err(|error| failure::of_store(&error))
+            let writer = writer();
+            let options = PutOptions { mode, attributes: attributes(&writer), ..PutOptions::default() };
+            match source.store.put_opts(&path, PutPayload::from_bytes(bytes), options).await {
+                Ok(_) => Ok(()),
+                Err(error) if failure::may_be_done(&error) && source.is_of_writer(&path, &writer).await => Ok(()),
+                Err(error) => Err(failure::of_store(&error)),
+            }
         })
     }
 
@@ -252,30 +281,47 @@ impl Server {
         let path = self.path(name)?;
         let bytes = Bytes::from(alloc::copied(bytes)?);
         let time = self.time_to_write(bytes.len());
-        let store = self.source.store.clone();
+        let (source, time_to_forget) = (self.source.clone(), self.times.all / 8);
         let put = async move {
-            if bytes.len() <= MOST_AT_ONCE {
-                let put = store.put(&path, PutPayload::from_bytes(bytes)).await;
-                return put.map(drop).map_err(|error| failure::of_store(&error));
+            if bytes.len() > MOST_AT_ONCE {
+                return put_in_parts(&source, &path, &bytes, time - time_to_forget).await;
             }
-            let upload = store.put_multipart(&path).await.map_err(|e| failure::of_store(&e))?;
-            let mut parts = WriteMultipart::new_with_chunk_size(upload, PART);
-            let mut begin = 0;
-            while begin < bytes.len() {
-                let end = bytes.len().min(begin + PART);
-                if let Err(error) = parts.wait_for_capacity(PARTS_UNDER_WAY).await {
-                    // What has been sent is not seen by anybody; the store is asked to forget it.
-                    let _ = parts.abort().await;
-                    return Err(failure::of_store(&error));
-                }
-                parts.put(bytes.slice(begin..end));
-                begin = end;
-            }
-            // This aborts, if a part fails.
-            parts.finish().await.map(drop).map_err(|e| failure::of_store(&e))
+            let put = source.store.put(&path, PutPayload::from_bytes(bytes)).await;
+            put.map(drop).map_err(|error| failure::of_store(&error))
         };
         Ok((time, put))
     }
+}
+
+/// A server has sent a weak ETag, or none.
+const UNTOLD: ErrorKind =
+    ErrorKind::Unsupported("changing an object of a server that does not tell its versions apart by strong ETags");
+
+/// Writes an object in parts, of which nobody sees anything before the last has arrived. If one fails, or if they take
+/// longer than `time`, the store is asked to forget what has been sent.
+async fn put_in_parts(source: &Source, path: &Path, bytes: &Bytes, time: Duration) -> Result<()> {
+    let writer = writer();
+    let options = PutMultipartOptions { attributes: attributes(&writer), ..PutMultipartOptions::default() };
+    let upload = source.store.put_multipart_opts(path, options).await;
+    let mut upload = upload.map_err(|error| failure::of_store(&error))?;
+    let error = match tokio::time::timeout(time, send_parts(&mut *upload, bytes)).await {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) if failure::is_end_refused(&error) && source.is_of_writer(path, &writer).await => return Ok(()),
+        Ok(Err(error)) => failure::of_store(&error),
+        Err(_) => service::LATE.into(),
+    };
+    let _ = upload.abort().await;
+    Err(error)
+}
+
+async fn send_parts(upload: &mut dyn MultipartUpload, bytes: &Bytes) -> object_store::Result<()> {
+    let begins = stream::iter((0..bytes.len()).step_by(PART));
+    let parts = begins.map(|begin| {
+        let end = bytes.len().min(begin + PART);
+        upload.put_part(PutPayload::from_bytes(bytes.slice(begin..end)))
+    });
+    parts.buffer_unordered(PARTS_UNDER_WAY).try_collect::<()>().await?;
+    upload.complete().await.map(drop)
 }
 
 /// What a part of a URL stands for: `%20` is a space.
@@ -375,5 +421,108 @@ impl AsyncStore for Arc<Server> {
             }
             Err(error) => write.answer(Err(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+    use futures_util::stream::BoxStream;
+    use object_store::{
+        CopyOptions, GetOptions, GetResult, ListResult, ObjectMeta, ObjectStore, PutResult, UploadPart,
+        memory::InMemory,
+    };
+
+    use super::*;
+
+    /// A store whose uploads never get on, and whether one was aborted.
+    #[derive(Debug)]
+    struct Stuck(InMemory, Arc<AtomicBool>);
+
+    impl fmt::Display for Stuck {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("stuck")
+        }
+    }
+
+    #[async_trait::async_trait]
+    impl MultipartUpload for Stuck {
+        fn put_part(&mut self, _: PutPayload) -> UploadPart {
+            Box::pin(std::future::pending())
+        }
+
+        async fn complete(&mut self) -> object_store::Result<PutResult> {
+            std::future::pending().await
+        }
+
+        async fn abort(&mut self) -> object_store::Result<()> {
+            self.1.store(true, SeqCst);
+            Ok(())
+        }
+    }
+
+    #[async_trait::async_trait]
+    impl ObjectStore for Stuck {
+        async fn put_opts(
+            &self,
+            path: &Path,
+            bytes: PutPayload,
+            options: PutOptions,
+        ) -> object_store::Result<PutResult> {
+            self.0.put_opts(path, bytes, options).await
+        }
+
+        async fn put_multipart_opts(
+            &self,
+            _: &Path,
+            _: PutMultipartOptions,
+        ) -> object_store::Result<Box<dyn MultipartUpload>> {
+            Ok(Box::new(Stuck(InMemory::new(), self.1.clone())))
+        }
+
+        async fn get_opts(&self, path: &Path, options: GetOptions) -> object_store::Result<GetResult> {
+            self.0.get_opts(path, options).await
+        }
+
+        fn delete_stream(
+            &self,
+            paths: BoxStream<'static, object_store::Result<Path>>,
+        ) -> BoxStream<'static, object_store::Result<Path>> {
+            self.0.delete_stream(paths)
+        }
+
+        fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
+            self.0.list(prefix)
+        }
+
+        async fn list_with_delimiter(&self, prefix: Option<&Path>) -> object_store::Result<ListResult> {
+            self.0.list_with_delimiter(prefix).await
+        }
+
+        async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> object_store::Result<()> {
+            self.0.copy_opts(from, to, options).await
+        }
+    }
+
+    #[test]
+    fn an_upload_that_takes_too_long_is_aborted() {
+        let is_aborted = Arc::new(AtomicBool::new(false));
+        let store = Arc::new(Stuck(InMemory::new(), is_aborted.clone()));
+        let (patience, pins) = (Duration::ZERO, None);
+        let source = Source { store, is_http: false, has_suffixes: true, patience, pins };
+        let put = async {
+            put_in_parts(&source, &Path::from("x"), &Bytes::from_static(&[1; 8]), Duration::from_millis(1)).await
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let error = runtime.block_on(put).unwrap_err();
+        assert!(error.to_string().contains("in time") && is_aborted.load(SeqCst), "{error}");
+    }
+
+    #[test]
+    fn no_two_writers_have_one_number() {
+        let numbers: std::collections::HashSet<String> = (0..1000).map(|_| writer()).collect();
+        assert_eq!((numbers.len(), writer().len()), (1000, 32));
     }
 }

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{
-    Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, UpdateVersion,
+    Attribute, Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, UpdateVersion,
 };
 
+use super::etag::{self, is_strong};
 use super::failure;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::asynchronous::ReadRequest;
@@ -29,11 +30,19 @@ const MOST: u64 = i64::MAX as u64;
 const MOST_SKIPPED: u64 = 64 << 20;
 
 /// What an object was when it was read first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Pin {
     etag: Option<String>,
     modified: i64,
     size: u64,
+}
+
+impl Pin {
+    /// Whether nothing says that it is another one. Some servers send an ETag as a weak one at times.
+    fn is_same(&self, other: &Pin) -> bool {
+        let etag = |pin: &Pin| pin.etag.as_deref().map(etag::opaque).map(str::to_owned);
+        (etag(self), self.modified, self.size) == (etag(other), other.modified, other.size)
+    }
 }
 
 /// What objects were when they were read first: others of their names are not read.
@@ -49,7 +58,7 @@ impl Pins {
     fn is_same(&self, path: &Path, now: Pin) -> bool {
         let mut pins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match pins.get(path) {
-            Some(first) => *first == now,
+            Some(first) => first.is_same(&now),
             None => pins.insert(path.clone(), now).is_none(),
         }
     }
@@ -85,12 +94,6 @@ impl From<Error> for Ended {
 /// The object's length and version.
 fn state(meta: &ObjectMeta) -> ObjectState {
     (meta.size, version(meta))
-}
-
-/// Whether no other bytes have the same ETag: those of a weak one may differ, and no request can ask for it, for to a
-/// server `If-Match` is not true of any weak one.
-fn is_strong(etag: &str) -> bool {
-    !etag.is_empty() && !etag.starts_with("W/")
 }
 
 /// The object's version, if its ETag is one.
@@ -140,7 +143,7 @@ impl Source {
         options.range = Some(range);
         match self.store.get_opts(path, options.clone()).await {
             Ok(result) => self.take(path, result, 0, read).await.map(Some),
-            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) if failure::is_absent(&error) => Ok(None),
             Err(error) if failure::is_out_of_range(&error) => self.nothing_there(path, read).await,
             Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(path, &error)),
             Err(error) if self.is_http && failure::is_unusable(&error) => {
@@ -152,13 +155,46 @@ impl Source {
 
     /// What the server says of an object, without its bytes.
     async fn head(&self, path: &Path) -> Result<Option<ObjectMeta>, Ended> {
-        let meta = match self.store.head(path).await {
-            Ok(meta) => meta,
-            Err(StoreError::NotFound { .. }) => return Ok(None),
+        let found = self.store.get_opts(path, GetOptions { head: true, ..GetOptions::default() }).await;
+        let meta = match found {
+            Ok(result) => etag::meta(&result),
+            Err(error) if failure::is_absent(&error) => return Ok(None),
+            Err(error) if self.is_http && failure::is_method_refused(&error) => {
+                let Some(meta) = self.head_of_first_byte(path).await? else { return Ok(None) };
+                meta
+            }
             Err(error) => return Err(failure::of_store(&error).into()),
         };
         self.check_pin(path, &meta)?;
         Ok(Some(meta))
+    }
+
+    /// The same from a server that refuses such requests: it is asked for the first byte.
+    async fn head_of_first_byte(&self, path: &Path) -> Result<Option<ObjectMeta>, Ended> {
+        for range in [Some(GetRange::Bounded(0..1)), None] {
+            match self.store.get_opts(path, GetOptions { range, ..GetOptions::default() }).await {
+                Ok(result) => return Ok(Some(etag::meta(&result))),
+                Err(error) if failure::is_absent(&error) => return Ok(None),
+                Err(error) if failure::is_out_of_range(&error) => {
+                    // It has no first byte.
+                    let (location, last_modified) = (path.clone(), Default::default());
+                    return Ok(Some(ObjectMeta { location, last_modified, size: 0, e_tag: None, version: None }));
+                }
+                // All of it then, of which the length comes first.
+                Err(error) if failure::is_unusable(&error) => {}
+                Err(error) => return Err(failure::of_store(&error).into()),
+            }
+        }
+        let reason = "the server does not tell the length of the object";
+        Err(Ended::Failed(ErrorKind::Network(reason).into()))
+    }
+
+    /// Whether an object was stored by the write that has this [number](super::writer), which has failed in a way that
+    /// leaves it open.
+    pub(super) async fn is_of_writer(&self, path: &Path, writer: &str) -> bool {
+        let found = self.store.get_opts(path, GetOptions { head: true, ..GetOptions::default() }).await;
+        let name = Attribute::Metadata(super::WRITER.into());
+        found.is_ok_and(|found| found.attributes.get(&name).is_some_and(|stored| **stored == *writer))
     }
 
     /// The state of an object, and what a request says that is to replace this one and no other.
@@ -186,7 +222,7 @@ impl Source {
             let options = GetOptions { range, if_match, ..GetOptions::default() };
             return match self.store.get_opts(path, options).await {
                 Ok(result) => self.take(path, result, 0, read).await.map(Some),
-                Err(StoreError::NotFound { .. }) => Ok(None),
+                Err(error) if failure::is_absent(&error) => Ok(None),
                 Err(error @ StoreError::Precondition { .. }) => Err(self.replaced(path, &error)),
                 Err(error) => Err(failure::of_store(&error).into()),
             };
@@ -205,7 +241,7 @@ impl Source {
     ) -> Result<Option<ObjectState>, Ended> {
         let result = match self.store.get_opts(path, GetOptions { range: None, ..options }).await {
             Ok(result) => result,
-            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) if failure::is_absent(&error) => return Ok(None),
             Err(error @ StoreError::Precondition { .. }) => return Err(self.replaced(path, &error)),
             Err(error) => return Err(failure::of_store(&error).into()),
         };
@@ -226,11 +262,11 @@ impl Source {
         mut skipped: u64,
         read: &mut ReadRequest,
     ) -> Result<ObjectState, Ended> {
-        let GetResult { meta, range, .. } = &result;
-        self.check_pin(path, meta)?;
+        let (meta, range) = (etag::meta(&result), &result.range);
+        self.check_pin(path, &meta)?;
         let stored = range.end.saturating_sub(range.start);
         let due = usize::try_from(stored.saturating_sub(skipped)).unwrap_or(usize::MAX).min(read.size());
-        let found = state(meta);
+        let found = state(&meta);
         let reads_all = due as u64 == stored;
         let mut bytes = result.into_stream();
         // What an attempt before this one has brought.

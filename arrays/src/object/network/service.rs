@@ -125,6 +125,12 @@ const LAST_LOOKUP: Duration = Duration::from_secs(1);
 /// How many turns the tasks of a connection need for that.
 const YIELDS: usize = 3;
 
+/// The time is over.
+pub(super) const LATE: ErrorKind = ErrorKind::Network(
+    "the server did not respond in time; the environment variable NCZCHUNK_NETWORK_TIMEOUT sets the limit in seconds; \
+     the default is 120",
+);
+
 /// What a future gives within this time.
 ///
 /// # Errors
@@ -137,11 +143,7 @@ pub(super) async fn within<T>(time: Duration, future: impl Future<Output = Resul
     }
     match result {
         Ok(result) => result,
-        Err(_) => {
-            let reason = "the server did not respond in time; the environment variable \
-                          NCZCHUNK_NETWORK_TIMEOUT sets the limit in seconds; the default is 120";
-            Err(ErrorKind::Network(reason).into())
-        }
+        Err(_) => Err(LATE.into()),
     }
 }
 

@@ -1,0 +1,178 @@
+"""Storages of obstore at servers: which arrays Dask takes for the same, and answers of which little is known."""
+
+import http.server
+import os
+import re
+import threading
+
+import numpy as np
+import pytest
+
+import nczchunk
+from nczchunk import storage
+
+DATE = "Thu, 26 Nov 2026 10:00:00 GMT"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_HEAD(self):
+        self.do_GET()
+
+    def do_GET(self):
+        path = os.path.join(self.server.directory, self.path.split("?")[0].lstrip("/"))
+        if not os.path.isfile(path):
+            return self.answer(404, b"", {})
+        with open(path, "rb") as file:
+            data = file.read()
+        headers = {"ETag": self.server.etag, "Last-Modified": DATE}
+        asked = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        if not asked:
+            return self.answer(200, data, headers)
+        first, last = asked.groups()
+        begin = int(first) if first else max(len(data) - int(last), 0)
+        end = min(int(last) + 1, len(data)) if first and last else len(data)
+        if begin >= end:
+            return self.answer(416, b"", {"Content-Range": f"bytes */{len(data)}"})
+        return self.answer(206, data[begin:end], headers | {"Content-Range": f"bytes {begin}-{end - 1}/{len(data)}"})
+
+    def answer(self, status, body, headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+@pytest.fixture
+def serve():
+    """Serves a directory; returns the address."""
+    servers = []
+
+    def start(directory, etag='"1"'):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.directory, server.etag, server.daemon_threads = os.fspath(directory), etag, True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def s3(address, **options):
+    store = pytest.importorskip("obstore.store")
+    config = {"endpoint": address, "region": "us-east-1", "skip_signature": True, **options}
+    return store.S3Store("bucket", config=config, client_options={"allow_http": True})
+
+
+def test_dask_tells_servers_apart(tmp_path, serve):
+    dask, da = pytest.importorskip("dask.base"), pytest.importorskip("dask.array")
+    arrays, addresses = [], []
+    for value in (1, 2):
+        nczchunk.create(tmp_path / f"{value}" / "bucket" / "a", shape=(4,), dtype="i4")[...] = value
+        addresses.append(serve(tmp_path / f"{value}"))
+        arrays.append(nczchunk.open(s3(addresses[-1]), "a"))
+    first, second = map(dask.tokenize, arrays)
+    assert first != second
+    found = da.compute(*map(da.from_array, arrays))
+    assert [one.tolist() for one in found] == [[1] * 4, [2] * 4]
+    # Other stores of the same options are the same, also within other storages.
+    assert first == dask.tokenize(nczchunk.open(s3(addresses[0]), "a"))
+    assert first != dask.tokenize(nczchunk.open(s3(addresses[0], virtual_hosted_style_request=False), "a"))
+    linked = [nczchunk.open(nczchunk.with_external_links(s3(address)), "a") for address in addresses]
+    assert len({first, second, *map(dask.tokenize, linked)}) == 4
+    zarr = pytest.importorskip("zarr")
+    if hasattr(zarr.storage, "ObjectStore"):
+        wrapped = [nczchunk.open(zarr.storage.ObjectStore(s3(address)), "a") for address in addresses]
+        assert dask.tokenize(wrapped[0]) != dask.tokenize(wrapped[1])
+    secret = nczchunk.open(s3(addresses[0], access_key_id="key", secret_access_key="hunter2"), "a")
+    assert "hunter2" not in repr(secret.__dask_tokenize__())
+
+
+def test_dask_tells_storages_in_memory_apart():
+    dask, zarr = pytest.importorskip("dask.base"), pytest.importorskip("zarr")
+    stores = [zarr.storage.MemoryStore(), zarr.storage.StorePath(zarr.storage.MemoryStore(), "below")]
+    if obstore := pytest.importorskip("obstore.store"):
+        stores.append(obstore.MemoryStore())
+    tokens = set()
+    for store in stores:
+        for name in "ab":
+            array = nczchunk.create(store, name, shape=(4,), dtype="i4")
+            tokens.add(dask.tokenize(array))
+            assert dask.tokenize(array) in tokens and len(tokens) == 2 * stores.index(store) + "ab".index(name) + 1
+
+
+def test_dask_tells_joined_paths_apart(tmp_path, monkeypatch):
+    dask = pytest.importorskip("dask.base")
+    tokens = set()
+    for directory in "xy":
+        for part in "ab":
+            nczchunk.create(tmp_path / directory / part, "v", shape=(4,), dtype="i4", dims=["t"])
+        monkeypatch.chdir(tmp_path / directory)
+        array = nczchunk.open(nczchunk.concat(["a", "b"], "t"), "v")
+        tokens.add(dask.tokenize(array))
+        os.utime(tmp_path / directory / "b", (1, 1))
+        tokens.add(dask.tokenize(array))
+    assert len(tokens) == 4
+
+
+def test_the_environment_chooses_the_server_of_a_url(monkeypatch):
+    for given in ("s3://b/a", b"S3://b/a", nczchunk.concat(["s3://b/a"], "t"),
+                  nczchunk.with_external_links("az://b/a")):
+        found = set()
+        for name, value in (("AWS_ENDPOINT_URL", "http://a"), ("AWS_ENDPOINT_URL", "http://b"),
+                            ("AZURE_STORAGE_ACCOUNT_NAME", "c"), ("OTHER", "d"), ("OTHER", "e")):
+            with monkeypatch.context() as context:
+                context.setenv(name, value)
+                found.add(storage.server_of(given))
+        assert len(found) == 4 and not any("http" in one for one in found)
+    assert storage.server_of("a/b") is None and storage.server_of(object()) is None
+    assert storage.identity("s3://b//a") != storage.identity("s3://b/a")
+
+
+def test_passwords_in_urls_are_not_shown():
+    store = pytest.importorskip("obstore.store")
+    for given in (store.HTTPStore("http://me:hunter2@127.0.0.1:1/a", client_options={"allow_http": True},
+                                  retry_config={"max_retries": 0}), "https://me:hunter2@127.0.0.1:1/a"):
+        with pytest.raises(Exception) as raised:
+            nczchunk.open(given)
+        assert "hunter2" not in str(raised.value) and "127.0.0.1:1" in str(raised.value)
+
+
+def sharded(path, first):
+    """A shard with two of four chunks, whose length does not depend on which."""
+    values = np.arange(1, 33, dtype="i4") + 100 * first
+    nczchunk.create(path, shape=(64,), dtype="i4", chunks=(16,), shards=(64,), codecs=None)[
+        16 * first:16 * first + 32] = values
+
+
+@pytest.mark.parametrize("etag", ['W/"1"', '""'])
+def test_a_weak_etag_is_no_version(tmp_path, serve, etag):
+    store = pytest.importorskip("obstore.store")
+    sharded(tmp_path / "old", 0)
+    sharded(tmp_path / "new", 1)
+    address = serve(tmp_path, etag)
+    array = nczchunk.open(store.HTTPStore(f"{address}/old", client_options={"allow_http": True}), cache=None)
+    assert array[16:32].tolist() == list(range(17, 33))
+    os.replace(tmp_path / "new" / "c" / "0", tmp_path / "old" / "c" / "0")
+    assert array[16:32].tolist() == list(range(101, 117))
+
+
+def test_azure_has_no_ranges_from_the_end(tmp_path, serve):
+    store = pytest.importorskip("obstore.store")
+    sharded(tmp_path / "container" / "a", 0)
+    address = serve(tmp_path)
+    azure = store.AzureStore("container", config={"account_name": "account", "endpoint": address,
+                                                  "skip_signature": True}, client_options={"allow_http": True})
+    for threads in (1, 3):
+        array = nczchunk.open(azure, "a", threads=threads)
+        assert array[...].tolist() == [*range(1, 33), *[0] * 32]
