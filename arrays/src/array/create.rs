@@ -105,20 +105,41 @@ impl New {
         make_room(storage, name, self)
     }
 
+    /// The same for an array of which another call may write the chunks meanwhile. Nothing is overwritten, and what has
+    /// the name `but` is not in the way.
+    pub(super) fn check_room(&self, storage: &Storage, name: &str, but: &str) -> Result<()> {
+        let is_node = contents::is_node(storage, name)?;
+        let contents = if is_node { Contents::default() } else { Contents::but(storage, name, &self.chunks, but)? };
+        if is_node || contents.is_array() {
+            return Err(Error::from(ErrorKind::NotOverwritten).in_object(about(name)));
+        }
+        // Attributes of Zarr v2 may be what another call writes.
+        if self.attributes.is_none() { contents.remove(storage) } else { Ok(()) }
+    }
+
+    /// Whether the array is there, as it is written.
+    pub(super) fn is_there(&self, storage: &Storage, name: &str) -> Result<bool> {
+        Ok(is_text(storage, &below(name, self.array_document())?, self.array.as_bytes())? == Some(true))
+    }
+
+    fn array_document(&self) -> &'static str {
+        match self.format {
+            Format::V2 => V2_ARRAY,
+            Format::V3 => V3,
+        }
+    }
+
     /// The document that says what the array is.
     pub(super) fn document(&self) -> &str {
         &self.array
     }
 
-    /// Writes the documents, with those of missing groups above. Attributes without an array are replaced if it
-    /// `continues` what another call may have begun.
+    /// Writes the documents, with those of missing groups above. If it `continues` what another call may have begun,
+    /// attributes without an array are replaced, and no array is; nothing is removed, for it may be the other's.
     pub(super) fn write_documents(&self, storage: &Storage, name: &str, continues: bool) -> Result<()> {
         documents::forget_consolidated(storage, name)?;
         documents::make_missing(storage, &self.groups, self.format)?;
-        let array = match self.format {
-            Format::V2 => V2_ARRAY,
-            Format::V3 => V3,
-        };
+        let array = self.array_document();
         // Both names first: what is written is removed without an allocation that may fail, unless they are long.
         let (array, attributes) = (below(name, array)?, below(name, V2_ATTRIBUTES)?);
         let written = match &self.attributes {
@@ -127,9 +148,13 @@ impl New {
             None => Ok(()),
         };
         let are_there = written.is_ok();
-        written.and_then(|()| storage.write_over(&array, None, self.array.as_bytes())).inspect_err(|error| {
+        let write_array = |()| match continues {
+            true => storage.write_new(&array, self.array.as_bytes()),
+            false => storage.write_over(&array, None, self.array.as_bytes()),
+        };
+        written.and_then(write_array).inspect_err(|error| {
             let is_conflict = error.kind() == ErrorKind::Conflict;
-            if is_conflict && (continues || !are_there) {
+            if continues || is_conflict && !are_there {
                 // What is there is another's.
                 return;
             }
@@ -212,10 +237,14 @@ fn check_group(storage: &Storage, name: &str, metadata: &Metadata, missing: &[St
     })
 }
 
+/// A name in messages.
+fn about(name: &str) -> &str {
+    if name.is_empty() { "the storage" } else { name }
+}
+
 /// Makes sure that nothing is where the array is to be.
 fn make_room(storage: &Storage, name: &str, new: &New) -> Result<()> {
-    let about = if name.is_empty() { "the storage" } else { name };
-    let exists = || Err(Error::from(ErrorKind::NotOverwritten).in_object(about));
+    let exists = || Err(Error::from(ErrorKind::NotOverwritten).in_object(about(name)));
     let is_node = contents::is_node(storage, name)?;
     if is_node && !new.overwrite {
         return exists();

@@ -115,6 +115,10 @@ impl ObjectStore for MetadataKept {
         self.objects.location(prefix)
     }
 
+    fn is_below(&self, location: u128) -> Result<bool> {
+        self.objects.is_below(location)
+    }
+
     fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         self.objects.tell_name(name, one)
     }

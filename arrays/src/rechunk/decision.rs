@@ -75,7 +75,12 @@ impl Decision {
     ) -> Result<Self> {
         let axes = axes(source, target)?;
         let rank = axes.len();
-        if record.passes.len() > 2 || record.passes.iter().any(|chunks| chunks.len() != rank || chunks.contains(&0)) {
+        let num_passes = record.passes.len();
+        let is_none = source.shape().contains(&0);
+        let are_boxes = |chunks: &Vec<usize>| chunks.len() == rank && !chunks.contains(&0);
+        // Without boxes, or beyond the last pass, nothing would be left to do.
+        let are_passes = num_passes <= 2 && (num_passes == 0) == is_none && record.pass < num_passes.max(1);
+        if !(are_passes && record.passes.iter().all(are_boxes)) {
             return Err(Error::from(ErrorKind::Metadata("no such boxes")).in_object(&*place.journal_name));
         }
         let mut least = usize::MAX;
