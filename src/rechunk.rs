@@ -24,7 +24,7 @@ use super::growing::{Growing, assert_can_grow, read_growing, size_of_growing, wr
 use super::objects::nczchunk_context;
 use super::pointers::handle;
 use nczchunk::{Description, RechunkOptions, RechunkPlan, rechunk, rechunk_in, rechunk_plan};
-use nczchunk_engine::error::{ErrorKind, Result};
+use nczchunk_engine::error::{Error, ErrorKind, Result};
 use nczchunk_engine::transfer::Options;
 
 /// How an array is rechunked. Set struct_size. A field that is 0 or NULL has its default. The pointers need to be valid
@@ -103,9 +103,10 @@ unsafe impl Growing for nczchunk_rechunk_report {}
 /// of the context say how much is enough, and the other fields of report are 0.
 ///
 /// Errors: NCZCHUNK_ENOMEM, NCZCHUNK_EINVAL (a NULL argument; an inconsistent option; an unfinished rechunking of
-/// another array is there), NCZCHUNK_EEXIST (an array or something else is there), NCZCHUNK_ENOTBUILT (variable-length
-/// strings; the format does not support the options), EAGAIN (another process has completed the array meanwhile), the
-/// status of the progress callback, and those of nczchunk_array_create, of reading and of writing.
+/// another array is there; the new array would be within the source or around it), NCZCHUNK_EEXIST (an array or
+/// something else is there; nothing is overwritten), NCZCHUNK_ENOTBUILT (variable-length strings; the format does not
+/// support the options), EAGAIN (another process has completed the array meanwhile), the status of the progress
+/// callback, and those of nczchunk_array_create, of reading and of writing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_rechunk(
     source: *const nczchunk_array,
@@ -262,5 +263,9 @@ unsafe fn described(
         // SAFETY: it is a structure of the size that it says.
         unsafe { write_growing(report, to) }?;
     }
-    made.map(|_| ())
+    made.map(|_| ()).map_err(|error| match error.kind() {
+        // The options have no way to overwrite, which that message names.
+        ErrorKind::NotOverwritten => Error::from(ErrorKind::Exists).in_object(error.about()),
+        _ => error,
+    })
 }

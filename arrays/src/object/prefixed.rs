@@ -350,7 +350,10 @@ mod tests {
         let location = |path: &str| at(path).location("").unwrap().unwrap();
         let (root, below) = (at("a"), PrefixedStorage::new(at("a"), "b/c").unwrap());
         let is_below = |path: &str| (root.is_below(location(path)).unwrap(), below.is_below(location(path)).unwrap());
-        assert_eq!(["", "a", "a/b", "a/b/c"].map(is_below), [(true, true), (false, true), (false, true), (false, false)]);
+        assert_eq!(
+            ["", "a", "a/b", "a/b/c"].map(is_below),
+            [(true, true), (false, true), (false, true), (false, false)]
+        );
         let nowhere = PrefixedStorage::new(at("a"), "x/y").unwrap();
         assert!(nowhere.is_below(location("a")).unwrap() && !nowhere.is_below(location("a/b")).unwrap());
         assert!(!PrefixedStorage::new(Memory::new(), "x").unwrap().is_below(location("a")).unwrap());

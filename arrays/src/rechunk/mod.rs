@@ -28,7 +28,7 @@ use crate::transfer::Options;
 use decision::{Decision, temporary};
 use journal::{Journal, Record};
 use memory::Needs;
-use pass::{Counters, Pass, Side};
+use pass::{Counters, Ledger, Pass, Side};
 
 /// How an array is rechunked.
 #[derive(Clone, Copy)]
@@ -230,6 +230,15 @@ pub fn rechunk_in(
     Ok(Rechunked { array: new.array, plan: decision.plan, boxes_resumed: resumed })
 }
 
+/// Removes what is temporary below an array that is complete, whoever has left it.
+///
+/// # Errors
+/// Those of the storage.
+#[doc(hidden)]
+pub fn remove_rechunk_remains(storage: &Storage, name: &str) -> Result<()> {
+    remove_below(storage, &work_of(name.trim_matches('/'))?)
+}
+
 /// How an array is going to be rechunked: what [`rechunk`] does with the same arguments. Nothing is read or written.
 ///
 /// # Errors
@@ -410,6 +419,11 @@ fn shown(name: &str) -> &str {
     if name.is_empty() { "the storage" } else { name }
 }
 
+/// Where an array of this name has what is temporary.
+fn work_of(name: &str) -> Result<Name> {
+    Name::of(format_args!("{name}{}{WORK}", if name.is_empty() { "" } else { "/" }))
+}
+
 /// Where the journal and the temporary array are.
 struct Place<'a> {
     /// The new array's.
@@ -428,8 +442,7 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn new(storage: &'a Storage, name: &'a str, options: &RechunkOptions<'a>) -> Result<Self> {
-        let below = if name.is_empty() { "" } else { "/" };
-        let work = Name::of(format_args!("{name}{below}{WORK}"))?;
+        let work = work_of(name)?;
         let journal_name = Name::of(format_args!("{}/journal.json", &*work))?;
         let mark = Name::of(format_args!("{}/mark", &*work))?;
         let journal = Some(storage).filter(|storage| !storage.is_archive());
@@ -563,6 +576,34 @@ fn remove_listed(storage: &Storage, prefix: &str) -> Result<()> {
     storage.remove_empty(prefix)
 }
 
+/// The boxes of a pass.
+struct Boxes<'j> {
+    journal: &'j Journal<'j>,
+    /// If they are read from the temporary array.
+    temporary: Option<&'j Place<'j>>,
+}
+
+impl Ledger for Boxes<'_> {
+    fn is_due(&self, number: usize) -> bool {
+        self.journal.is_due(number)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.journal.check()?;
+        // Whoever removes a temporary array begins with this: without it, chunks may have been read as fill values.
+        match self.temporary {
+            Some(place) if !place.has_temporary()? => {
+                Err(Error::from(ErrorKind::NotFound("temporary array")).in_object(&*place.begun()?))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn done(&self, number: usize) -> Result<()> {
+        self.journal.done(number)
+    }
+}
+
 /// Removes the directories in one that have nothing in them.
 fn remove_empty_below(storage: &Storage, prefix: &str) -> Result<()> {
     let mut prefixes = Vec::new();
@@ -615,7 +656,8 @@ fn run(
         let needs = Needs { source: Some(from), target: Some(to), team, limit: options.memory };
         let bytes_in_flight = needs.in_flight();
         let running = Pass { source: from, target: to, cuts, team, bytes_in_flight, counters: &counters };
-        let done = running.run(options.transfer, &journal);
+        let temporary = if pass == 0 { None } else { Some(place) };
+        let done = running.run(options.transfer, &Boxes { journal: &journal, temporary });
         if let Err(error) = done {
             // Whoever goes on finds all that is done, unless another has done it all. What has failed first is told.
             if error.kind() != ErrorKind::Conflict {

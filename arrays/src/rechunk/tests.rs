@@ -825,6 +825,33 @@ fn what_is_temporary_of_another_stays_where_a_new_array_begins() {
     }
 }
 
+/// Without the temporary array nothing is made of it, whoever has removed it.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn a_temporary_array_that_is_removed_is_missed() {
+    let (array, expected) = maps(&memory());
+    let (to, elsewhere) = (memory(), memory());
+    let options = in_two_passes(&array).with_temporary(&elsewhere);
+    let num_first = |at: Progress| at.chunks_done > 0 && at.bytes_done * 2 > at.num_bytes + at.num_bytes / 8;
+    let is_removed = Cell::new(false);
+    let remove = |at: Progress| {
+        if num_first(at) && !is_removed.replace(true) {
+            remove_rechunk_remains(&elsewhere, "a").unwrap();
+        }
+        0
+    };
+    let go = |options: &RechunkOptions<'_>| {
+        array.describe(|same| rechunk_in(&array, &to, "a", &same.with_chunk_shape(&[240, 10, 10]), options))
+    };
+    let error = go(&options.with_transfer(Options::default().with_progress(&remove))).err().unwrap();
+    assert_eq!((error.kind(), is_removed.get()), (ErrorKind::NotFound("temporary array"), true));
+    assert!(Array::open_in(&to, "a", Access::Read).is_err());
+    // It is to be begun anew.
+    assert!(go(&options).err().unwrap().to_string().contains("is not in this storage"));
+    objects(&to, "").iter().for_each(|name| to.remove(name).unwrap());
+    assert!(values(&go(&options).unwrap().array) == expected);
+}
+
 /// What another program has put there is not taken for the result, nor replaced by it.
 #[test]
 fn an_array_of_another_program_is_not_taken_for_the_new_one() {

@@ -120,9 +120,7 @@ impl Root {
 
     /// Whether anything has a name.
     pub(super) fn is_taken(&self, name: &str) -> bool {
-        named(name)
-            .and_then(|name| syscalls::status(self.descriptor(), &name, libc::AT_SYMLINK_NOFOLLOW))
-            .is_ok()
+        named(name).and_then(|name| syscalls::status(self.descriptor(), &name, libc::AT_SYMLINK_NOFOLLOW)).is_ok()
     }
 
     /// Gives a file another name, which nothing has.
