@@ -213,7 +213,7 @@ pub fn rechunk_in(
     let target = target_of(source, &side, &new.array, options)?;
     check_apart(source, storage, name)?;
     let of = of(source, version, &side, &new);
-    let mut place = Place::new(storage, name, options)?.as_it_can_be()?;
+    let mut place = Place::new(storage, name, options)?.checked()?;
     let begun = begin(&mut place, (&side, &target), &new, (of, version), options)?;
     let (record, decision) = match begun {
         Begun::Now(record, decision) => (record, decision),
@@ -451,7 +451,7 @@ impl<'a> Place<'a> {
     }
 
     /// The same without a journal if the storage removes nothing: nobody could remove the journal again.
-    fn as_it_can_be(mut self) -> Result<Self> {
+    fn checked(mut self) -> Result<Self> {
         let Some(storage) = self.journal else { return Ok(self) };
         if !can_remove(storage, &self.work)? {
             self.temporary = self.temporary.filter(|other| !std::ptr::eq(*other, storage));
