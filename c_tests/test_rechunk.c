@@ -54,13 +54,19 @@ static void check_series(nczchunk_storage *storage, const char *name)
 static void the_shortest_way(const nczchunk_array *source, nczchunk_storage *storage)
 {
     nczchunk_rechunk_options options = NCZCHUNK_RECHUNK_OPTIONS_INIT;
+    nczchunk_context *context = NULL;
 
     options.chunk_shape = series;
     CHECK_OK(nczchunk_rechunk_in(source, storage, "series", &options, NULL, NULL));
     check_series(storage, "series");
 
-    /* The new array is an array like others, and is not made twice. */
-    CHECK_EQ(nczchunk_rechunk_in(source, storage, "series", &options, NULL, NULL), NCZCHUNK_EEXIST);
+    /* The new array is an array like others, and is not made twice; nor does any other take its place. */
+    CHECK_OK(nczchunk_context_new(&context));
+    CHECK_EQ(nczchunk_rechunk_in(source, storage, "series", &options, NULL, context), NCZCHUNK_EEXIST);
+    CHECK_STR(nczchunk_context_message(context), "series: something exists here");
+    CHECK_EQ(nczchunk_rechunk_in(source, storage, "maps", &options, NULL, context), NCZCHUNK_EEXIST);
+    check_series(storage, "maps");
+    nczchunk_context_free(context);
 }
 
 /* Before anything is done, the library says how it would be, and how little memory would do. */

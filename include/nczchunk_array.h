@@ -904,9 +904,10 @@ typedef struct nczchunk_rechunk_report {
  * of the context say how much is enough, and the other fields of report are 0.
  *
  * Errors: NCZCHUNK_ENOMEM, NCZCHUNK_EINVAL (a NULL argument; an inconsistent option; an unfinished rechunking of
- * another array is there), NCZCHUNK_EEXIST (an array or something else is there), NCZCHUNK_ENOTBUILT (variable-length
- * strings; the format does not support the options), EAGAIN (another process has completed the array meanwhile), the
- * status of the progress callback, and those of nczchunk_array_create, of reading and of writing.
+ * another array is there; the new array would be within the source or around it), NCZCHUNK_EEXIST (an array or
+ * something else is there; nothing is overwritten), NCZCHUNK_ENOTBUILT (variable-length strings; the format does not
+ * support the options), EAGAIN (another process has completed the array meanwhile), the status of the progress
+ * callback, and those of nczchunk_array_create, of reading and of writing.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_rechunk(const nczchunk_array *source,

@@ -92,9 +92,10 @@ growing!(nczchunk_rechunk_report, least_memory: usize);
 /// of the context say how much is enough, and the other fields of report are 0.
 ///
 /// Errors: NCZCHUNK_ENOMEM, NCZCHUNK_EINVAL (a NULL argument; an inconsistent option; an unfinished rechunking of
-/// another array is there), NCZCHUNK_EEXIST (an array or something else is there), NCZCHUNK_ENOTBUILT (variable-length
-/// strings; the format does not support the options), EAGAIN (another process has completed the array meanwhile), the
-/// status of the progress callback, and those of nczchunk_array_create, of reading and of writing.
+/// another array is there; the new array would be within the source or around it), NCZCHUNK_EEXIST (an array or
+/// something else is there; nothing is overwritten), NCZCHUNK_ENOTBUILT (variable-length strings; the format does not
+/// support the options), EAGAIN (another process has completed the array meanwhile), the status of the progress
+/// callback, and those of nczchunk_array_create, of reading and of writing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_rechunk(
     source: *const nczchunk_array,
@@ -226,5 +227,9 @@ unsafe fn described(
         // SAFETY: it is a structure of the size that it says.
         unsafe { write_growing(report, to) }?;
     }
-    made.map(|_| ())
+    made.map(|_| ()).map_err(|error| match error.kind() {
+        // The options have no way to overwrite, which that message names.
+        ErrorKind::NotOverwritten => ErrorKind::Exists.in_object(error.about()),
+        _ => error,
+    })
 }

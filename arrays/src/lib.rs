@@ -106,6 +106,8 @@ pub use nczchunk_engine::{
     ZeroCopyReader, chunkshape, classic, in_flight, key, read, read_into, status, write,
 };
 #[cfg(feature = "arrays")]
+#[doc(hidden)]
+pub use rechunk::remove_rechunk_remains;
 pub use rechunk::{RechunkOptions, RechunkPass, RechunkPlan, Rechunked, rechunk, rechunk_in, rechunk_plan};
 #[cfg(feature = "arrays")]
 pub use zarr::{AttributeValue, has_codec};

@@ -94,8 +94,17 @@ impl Contents {
     /// # Errors
     /// `Exists` about anything else, unless the name is empty: then other things may be beside the array.
     pub(super) fn of_nothing(storage: &Storage, name: &str, names: &ChunkNames) -> Result<Self> {
+        Contents::but(storage, name, names, "")
+    }
+
+    /// The same, where the prefix `but` belongs to nobody else.
+    ///
+    /// # Errors
+    /// Those of `of_nothing`.
+    pub(super) fn but(storage: &Storage, name: &str, names: &ChunkNames, but: &str) -> Result<Self> {
         let mut contents = Contents::default();
-        match contents.add_array(storage, name, names, &in_the_way) {
+        let other = |object: &str| if object == but { Ok(()) } else { in_the_way(object) };
+        match contents.add_array(storage, name, names, &other) {
             Err(error) if name.is_empty() && error.kind() == ErrorKind::Exists => {
                 let mut taken = Contents::default();
                 taken.add_array(storage, name, names, &|_| Ok(()))?;

@@ -122,13 +122,30 @@ impl New {
         contents.remove(storage)
     }
 
+    /// The same for an array of which another call may write the chunks meanwhile. Nothing is overwritten, and what has
+    /// the name `but` is not in the way.
+    pub(super) fn check_room(&self, storage: &Storage, name: &str, but: &str) -> Result<()> {
+        let is_node = contents::is_node(storage, name)?;
+        let contents = if is_node { Contents::default() } else { Contents::but(storage, name, &self.chunks, but)? };
+        if is_node || contents.is_array() {
+            return Err(ErrorKind::NotOverwritten.in_object(documents::about(name)));
+        }
+        // Attributes of Zarr v2 may be what another call writes.
+        if self.attributes.is_none() { contents.remove(storage) } else { Ok(()) }
+    }
+
+    /// Whether the array is there, as it is written.
+    pub(super) fn is_there(&self, storage: &Storage, name: &str) -> Result<bool> {
+        Ok(is_text(storage, &below(name, documents::of_array(self.format))?, self.array.as_bytes())? == Some(true))
+    }
+
     /// The document that says what the array is.
     pub(super) fn document(&self) -> &str {
         &self.array
     }
 
-    /// Writes the documents, with those of missing groups above. Attributes without an array are replaced if it
-    /// `continues` what another call may have begun.
+    /// Writes the documents, with those of missing groups above. If it `continues` what another call may have begun,
+    /// attributes without an array are replaced, and no array is; nothing is removed, for it may be the other's.
     pub(super) fn write_documents(&self, storage: &Storage, name: &str, continues: bool) -> Result<()> {
         documents::forget_consolidated(storage, name)?;
         documents::make_missing(storage, &self.groups, self.format)?;
@@ -140,9 +157,13 @@ impl New {
             None => Ok(()),
         };
         let are_there = written.is_ok();
-        written.and_then(|()| storage.write_over(&array, None, self.array.as_bytes())).inspect_err(|error| {
+        let write_array = |()| match continues {
+            true => storage.write_new(&array, self.array.as_bytes()),
+            false => storage.write_over(&array, None, self.array.as_bytes()),
+        };
+        written.and_then(write_array).inspect_err(|error| {
             let is_conflict = error.kind() == ErrorKind::Conflict;
-            if is_conflict && (continues || !are_there) {
+            if continues || is_conflict && !are_there {
                 // What is there is another's.
                 return;
             }

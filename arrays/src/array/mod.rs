@@ -107,6 +107,23 @@ impl Unwritten {
         self.new.make_room(storage, name)
     }
 
+    /// The same for an array of which other calls may write the chunks meanwhile: it is not overwritten, and what has
+    /// the name `but` is not in the way.
+    ///
+    /// # Errors
+    /// Those of `make_room`.
+    pub(crate) fn check_room(&self, storage: &Storage, name: &str, but: &str) -> Result<()> {
+        self.new.check_room(storage, name, but)
+    }
+
+    /// Whether there is this array, as it is written.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn is_there(&self, storage: &Storage, name: &str) -> Result<bool> {
+        self.new.is_there(storage, name)
+    }
+
     /// Whether there is an array or group.
     ///
     /// # Errors
@@ -649,6 +666,11 @@ impl Array {
         }
         let names = [documents::V3, documents::V2_ARRAY].map(|last| documents::below(&self.name, last).ok());
         names.into_iter().flatten().find_map(|object| self.storage.lasting_version(&object))
+    }
+
+    /// The storage that it is in, and its name there.
+    pub(crate) fn place(&self) -> (&Storage, &str) {
+        (&self.storage, &self.name)
     }
 
     /// The name of the storage format: `Zarr v2`, `Zarr v3`, `NCZarr`, `netCDF classic`, `cfdb` or `HDF5`.

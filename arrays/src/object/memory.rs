@@ -10,7 +10,7 @@ use super::sorted_names::SortedNames;
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
 use crate::shared::Shared;
 
@@ -52,6 +52,26 @@ impl Memory {
 
     fn exclusive(&self) -> RwLockWriteGuard<'_, List> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes an object, in place of another or only where there is none.
+    fn put(&self, name: &str, bytes: &[u8], is_new: bool) -> Result<()> {
+        check_name(name).map_err(|error| error.in_object(name))?;
+        let failed = |failed| Error::from(failed).in_object(name);
+        let bytes = alloc::copied(bytes).and_then(Shared::new).map_err(failed)?;
+        let name_kept = alloc::text(name).map_err(failed)?;
+        let old = {
+            let List { objects, num_writes } = &mut *self.exclusive();
+            if is_new && objects.get(name).is_some() {
+                return Err(Error::from(ErrorKind::Conflict).in_object(name));
+            }
+            // Not even a failed write has a number that another one has.
+            *num_writes += 1;
+            objects.insert(name_kept, Stored { bytes, write: *num_writes }).map_err(failed)?
+        };
+        // What there was is freed after others can go on.
+        drop(old);
+        Ok(())
     }
 }
 
@@ -104,19 +124,11 @@ impl ObjectStore for Memory {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        check_name(name).map_err(|error| error.in_object(name))?;
-        let failed = |failed| Error::from(failed).in_object(name);
-        let bytes = alloc::copied(bytes).and_then(Shared::new).map_err(failed)?;
-        let name_kept = alloc::text(name).map_err(failed)?;
-        let old = {
-            let List { objects, num_writes } = &mut *self.exclusive();
-            // Not even a failed write has a number that another one has.
-            *num_writes += 1;
-            objects.insert(name_kept, Stored { bytes, write: *num_writes }).map_err(failed)?
-        };
-        // What there was is freed after others can go on.
-        drop(old);
-        Ok(())
+        self.put(name, bytes, false)
+    }
+
+    fn write_new(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.put(name, bytes, true)
     }
 
     fn remove(&self, name: &str) -> Result<()> {

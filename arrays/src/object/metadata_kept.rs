@@ -87,6 +87,7 @@ impl ObjectStore for MetadataKept {
         verify(name: &str) -> Result<()>;
         is_link(prefix: &str) -> Result<bool>;
         location(prefix: &str) -> Result<Option<u128>>;
+        is_below(location: u128) -> Result<bool>;
         tell_name(name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
         list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
         is_archive() -> bool;

@@ -240,6 +240,12 @@ pub(crate) mod testing {
         objects.remove_empty("a/d").unwrap();
         assert_eq!(list(objects, "a/d"), ["0.1"]);
         assert_eq!(read(objects, "a/d/0.0", ByteRange::At(0), 0).unwrap(), None);
+        // Only where there is nothing.
+        objects.write_new("a/new", b"x").unwrap();
+        assert_eq!(objects.write_new("a/new", b"y").unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(whole(objects, "a/new"), Some(b"x".to_vec()));
+        assert!(objects.write_new("../new", b"").is_err());
+        objects.remove("a/new").unwrap();
         // What was a prefix may become an object.
         objects.write("a/e/0", b"x").unwrap();
         objects.remove("a/e/0").unwrap();

@@ -134,6 +134,20 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         self.full(prefix, |full| self.objects.location(full))
     }
 
+    fn is_below(&self, location: u128) -> Result<bool> {
+        let is_there = |prefix: &str| self.objects.location(prefix).map(|found| found == Some(location));
+        if self.prefix.is_empty() {
+            return self.objects.is_below(location);
+        }
+        for (slash, _) in self.prefix.match_indices('/') {
+            // What does not exist has no location.
+            if is_there(&self.prefix[..slash]).unwrap_or(false) {
+                return Ok(true);
+            }
+        }
+        Ok(is_there("")? || self.objects.is_below(location)?)
+    }
+
     fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         self.object(name, |full| self.objects.tell_name(full, one))
     }
@@ -162,6 +176,10 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
 
     fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
         self.object(name, |full| self.objects.write_over(full, before, bytes))
+    }
+
+    fn write_new(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.object(name, |full| self.objects.write_new(full, bytes))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
@@ -299,6 +317,35 @@ mod tests {
         assert_eq!(only_prefix(&memory).unwrap().as_deref(), Some("data.zarr"));
         memory.write("x", b"").unwrap();
         assert_eq!(only_prefix(&memory).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_new_below_a_prefix_is_new_in_the_storage() {
+        let memory = Memory::new();
+        let below = PrefixedStorage::new(&memory, "g/h").unwrap();
+        below.write_new("x", b"1").unwrap();
+        assert_eq!(whole(&memory, "g/h/x").unwrap(), b"1");
+        assert_eq!(below.write_new("x", b"2").unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(whole(&memory, "g/h/x").unwrap(), b"1");
+    }
+
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn a_storage_below_a_prefix_is_below_the_directories_above() {
+        let top = std::env::temp_dir().join(format!("nczchunk-below-{}", std::process::id()));
+        std::fs::create_dir_all(top.join("a/b/c")).unwrap();
+        let at = |path: &str| crate::object::Directory::open(top.join(path)).unwrap();
+        let location = |path: &str| at(path).location("").unwrap().unwrap();
+        let (root, below) = (at("a"), PrefixedStorage::new(at("a"), "b/c").unwrap());
+        let is_below = |path: &str| (root.is_below(location(path)).unwrap(), below.is_below(location(path)).unwrap());
+        assert_eq!(
+            ["", "a", "a/b", "a/b/c"].map(is_below),
+            [(true, true), (false, true), (false, true), (false, false)]
+        );
+        let nowhere = PrefixedStorage::new(at("a"), "x/y").unwrap();
+        assert!(nowhere.is_below(location("a")).unwrap() && !nowhere.is_below(location("a/b")).unwrap());
+        assert!(!PrefixedStorage::new(Memory::new(), "x").unwrap().is_below(location("a")).unwrap());
+        std::fs::remove_dir_all(top).unwrap();
     }
 
     /// A storage that has nothing, and keeps what it was asked for.

@@ -130,6 +130,12 @@ pub(super) fn rename(directory: c_int, from: &Terminated, to: &Terminated) -> io
     called(|| unsafe { libc::renameat(directory, from.as_ptr(), directory, to.as_ptr()) }).map(drop)
 }
 
+/// Gives a file another name, which nothing has.
+pub(super) fn link(directory: c_int, from: &Terminated, to: &Terminated) -> io::Result<()> {
+    // SAFETY: the names end with a NUL, and a descriptor that is none is an error.
+    called(|| unsafe { libc::linkat(directory, from.as_ptr(), directory, to.as_ptr(), 0) }).map(drop)
+}
+
 /// Removes a file; with `AT_REMOVEDIR` a directory, which is empty.
 pub(super) fn remove(directory: c_int, name: &Terminated, flags: c_int) -> io::Result<()> {
     // SAFETY: the name ends with a NUL, and a descriptor that is none is an error.

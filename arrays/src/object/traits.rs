@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::byte_range::ByteRange;
 use super::flight::{Flight, Limits};
 use crate::buffer::Buffer;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
 
 /// An entry in a listing of a storage.
@@ -100,6 +100,15 @@ pub trait ObjectStore: Send + Sync {
         Ok(None)
     }
 
+    /// Whether the storage is below a [location](Self::location), such as a directory in a directory.
+    ///
+    /// # Errors
+    /// Any error.
+    fn is_below(&self, location: u128) -> Result<bool> {
+        let _ = location;
+        Ok(false)
+    }
+
     /// Calls `one` with the name of an object in the source of the storage, such as the whole name of a zip file's
     /// entry. The name is empty for a file that is a storage by itself.
     ///
@@ -145,6 +154,22 @@ pub trait ObjectStore: Send + Sync {
     fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
         let _ = before;
         self.write(name, bytes)
+    }
+
+    /// Writes a whole object where there is none. Of several calls at the same time one succeeds, in a directory, in
+    /// memory, and in a storage that [compares](Self::compares). Any other storage looks for the object first, so that
+    /// calls at the same moment may all succeed.
+    ///
+    /// # Errors
+    /// `Conflict` if the object exists, and those of `write`.
+    fn write_new(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        if self.compares() {
+            return self.write_over(name, None, bytes);
+        }
+        match self.read(name, ByteRange::At(0), &mut Buffer::new(&mut []))? {
+            Some(_) => Err(Error::from(ErrorKind::Conflict).in_object(name)),
+            None => self.write(name, bytes),
+        }
     }
 
     /// Whether [`write_over`](Self::write_over) compares the state of the existing object.
@@ -337,11 +362,13 @@ macro_rules! pointers {
                 verify(name: &str) -> Result<()>;
                 is_link(prefix: &str) -> Result<bool>;
                 location(prefix: &str) -> Result<Option<u128>>;
+                is_below(location: u128) -> Result<bool>;
                 tell_name(name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
                 list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
                 list_all(prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()>;
                 write(name: &str, bytes: &[u8]) -> Result<()>;
                 write_over(name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()>;
+                write_new(name: &str, bytes: &[u8]) -> Result<()>;
                 compares() -> bool;
                 remove(name: &str) -> Result<()>;
                 remove_empty(prefix: &str) -> Result<()>;

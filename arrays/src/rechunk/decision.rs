@@ -48,7 +48,10 @@ impl Decision {
             let needs = needs(team);
             plan::one_pass(&axes, source.chunk_bytes(Access::Read), &|lens| needs.bytes(lens) <= options.memory)
         });
-        let two = match place.temporary {
+        // Where one pass is as good as two can be, these are not looked for.
+        let sizes = sizes(source, target);
+        let is_enough = one.as_ref().is_some_and(|(_, one)| plan::least_of_two_passes(&axes, sizes) * TIE >= one.cost);
+        let two = match place.temporary.filter(|_| !is_enough) {
             Some(storage) => two_passes(source, target, &axes, (storage, place), &teams, options.memory)?,
             None => None,
         };
@@ -75,7 +78,12 @@ impl Decision {
     ) -> Result<Self> {
         let axes = axes(source, target)?;
         let rank = axes.len();
-        if record.passes.len() > 2 || record.passes.iter().any(|chunks| chunks.len() != rank || chunks.contains(&0)) {
+        let num_passes = record.passes.len();
+        let is_none = source.shape().contains(&0);
+        let are_boxes = |chunks: &Vec<usize>| chunks.len() == rank && !chunks.contains(&0);
+        // Without boxes, or beyond the last pass, nothing would be left to do.
+        let are_passes = num_passes <= 2 && (num_passes == 0) == is_none && record.pass < num_passes.max(1);
+        if !(are_passes && record.passes.iter().all(are_boxes)) {
             return Err(Error::from(ErrorKind::Metadata("no such boxes")).in_object(&*place.journal_name));
         }
         let mut least = usize::MAX;
@@ -145,6 +153,12 @@ fn best(teams: &[Team], find: impl Fn(Team) -> Option<Boxes>) -> Option<(Team, B
     best.map(|(team, boxes, _)| (team, boxes))
 }
 
+/// The bytes of all elements, and of a chunk of the source.
+fn sizes(source: &Side<'_>, target: &Side<'_>) -> (usize, usize) {
+    let bytes = target.shape().iter().fold(target.variable.element_size(), |bytes, len| bytes.saturating_mul(*len));
+    (bytes, source.chunk_bytes(Access::Read))
+}
+
 /// Two passes that fit, with the teams of both.
 fn two_passes(
     source: &Side<'_>,
@@ -154,8 +168,7 @@ fn two_passes(
     teams: &[Team],
     limit: usize,
 ) -> Result<Option<(Boxes, Boxes, [Team; 2])>> {
-    let bytes = target.shape().iter().fold(target.variable.element_size(), |bytes, len| bytes.saturating_mul(*len));
-    let sizes = (bytes, source.chunk_bytes(Access::Read));
+    let sizes = sizes(source, target);
     let cuts = |bounds: fn(&Axis) -> &Vec<usize>, boxes: &Boxes| -> Vec<Vec<usize>> {
         axes.iter().zip(&boxes.choices).map(|(axis, choice)| plan::cuts(bounds(axis), choice.chunks)).collect()
     };

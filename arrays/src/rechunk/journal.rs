@@ -6,15 +6,18 @@
 //! box, unless that took more than a hundredth of the time since: then it waits. So what is done again after a kill is
 //! what was done in the last moments.
 //!
-//! Two processes may work on the same array: each does all boxes, or continues where the other was. Whoever begins with
-//! an array puts a mark beside the journal, and nobody does so again. Whoever completes the array removes the mark
-//! before the temporary array. The other finds between reading a box and writing it that the mark is gone, and ends: if
-//! it is there, what was read was there, too.
+//! Two processes may work on the same array: each does all boxes, or continues where the other was. Of those that begin
+//! at the same time one makes the journal, and the others find it: they work on the same array, or are refused. Nobody
+//! removes anything that another may have written. Once the place of the array is free, a mark is put beside the
+//! journal. Whoever completes the array removes the mark before the temporary array, and the journal last. The other
+//! finds between reading a box and writing it that the mark is gone, and ends: if it is there, what was read was there,
+//! too. A journal that was written after that is removed by who wrote it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::decision::Decision;
 use super::pass::Ledger;
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
@@ -73,6 +76,12 @@ impl Record {
 
     pub(super) fn is_done(&self, number: usize) -> bool {
         self.done.get(number / 8).is_some_and(|byte| byte >> (number % 8) & 1 == 1)
+    }
+
+    /// Whether all boxes of the last pass are done.
+    pub(super) fn is_complete(&self, decision: &Decision) -> bool {
+        let num_boxes = |pass: usize| decision.plan.passes.get(pass).map_or(0, |pass| pass.num_boxes);
+        self.pass + 1 >= decision.plan.passes.len() && (0..num_boxes(self.pass)).all(|number| self.is_done(number))
     }
 
     pub(super) fn num_done(&self) -> usize {
@@ -143,6 +152,19 @@ impl<'s> Journal<'s> {
         Journal { storage, name, mark, state: Mutex::new((record, None)) }
     }
 
+    /// Makes it: of several calls one does.
+    pub(super) fn create(&self) -> Result<()> {
+        let Some(storage) = self.storage else { return Ok(()) };
+        storage.write_new(self.name, self.with(Record::to_text)?.as_bytes())
+    }
+
+    /// Whether the mark that is there is this journal's; `None` if there is none.
+    pub(super) fn marked(&self) -> Result<Option<bool>> {
+        let Some(storage) = self.storage else { return Ok(Some(true)) };
+        let mark = read_whole(&**storage, self.mark, LONGEST)?;
+        Ok(mark.map(|mark| self.with(|record| mark == record.id.as_bytes())))
+    }
+
     /// Marks the place of an array that nobody has begun with.
     pub(super) fn mark(&self) -> Result<()> {
         let Some(storage) = self.storage else { return Ok(()) };
@@ -176,7 +198,31 @@ impl<'s> Journal<'s> {
 
     /// Removes it.
     pub(super) fn remove(&self) -> Result<()> {
-        self.storage.map_or(Ok(()), |storage| storage.remove(self.name))
+        let Some(storage) = self.storage else { return Ok(()) };
+        storage.remove(self.name)?;
+        let work = self.name.rsplit_once('/').map_or("", |(work, _)| work);
+        if work.is_empty() { Ok(()) } else { storage.remove_empty(work) }
+    }
+
+    /// Removes it if it is this call's.
+    pub(super) fn withdraw(&self) -> Result<()> {
+        let Some(storage) = self.storage else { return Ok(()) };
+        match Record::read(storage, self.name)? {
+            Some(record) if self.with(|own| own.id == record.id) => self.remove(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes it if it was written after another call had completed the array.
+    ///
+    /// # Errors
+    /// `Conflict` then.
+    pub(super) fn withdraw_if_late(&self) -> Result<()> {
+        let checked = self.check();
+        if checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Conflict) {
+            self.withdraw()?;
+        }
+        checked
     }
 }
 
@@ -186,9 +232,7 @@ impl Ledger for Journal<'_> {
     }
 
     fn check(&self) -> Result<()> {
-        let Some(storage) = self.storage else { return Ok(()) };
-        let now = read_whole(&**storage, self.mark, LONGEST)?;
-        let is_same = self.with(|record| now.as_deref() == Some(record.id.as_bytes()));
+        let is_same = self.marked()? == Some(true);
         if is_same { Ok(()) } else { Err(Error::from(ErrorKind::Conflict).in_object(self.mark)) }
     }
 
@@ -198,9 +242,13 @@ impl Ledger for Journal<'_> {
             *byte |= 1 << (number % 8);
         }
         match state.1 {
-            Some((at, took)) if at.elapsed() < took * 100 => Ok(()),
-            _ => self.write(&mut state),
+            Some((at, took)) if at.elapsed() < took * 100 => return Ok(()),
+            _ => self.write(&mut state)?,
         }
+        drop(state);
+        // If so, the next box finds it.
+        let _ = self.withdraw_if_late();
+        Ok(())
     }
 }
 

@@ -17,12 +17,12 @@ mod plan;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::array::{Array, Description, Unwritten, create_storage};
+use crate::array::{Array, Description, Unwritten, create_storage, is_url};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::object::{Entry, Memory, Name, Storage, read_whole};
+use crate::object::{Directory, Entry, Memory, Name, Storage, read_whole};
 use crate::transfer::Options;
 
 use decision::{Decision, temporary};
@@ -139,6 +139,9 @@ const OTHER: &str = "an unfinished rechunking from or to another array is here; 
 const ELSEWHERE: &str = "the temporary array of the unfinished rechunking that is here is not in this storage; \
                          name the same storage as before to continue it, or remove what is unfinished";
 
+const WITHIN: &str = "the new array would be the source, or within it; choose another path or name for it";
+const AROUND: &str = "the source is within what would be the new array; choose another path or name for it";
+
 /// Writes the elements of an array to a new array with other chunks, codecs or another format, within a limit of
 /// memory. `path` and `name` are those of [`Array::create`]; `description` says what the new array is to be like, and
 /// has the shape of what is selected, or a [longer](RechunkOptions::with_longer_target) one, and the type of the
@@ -151,6 +154,9 @@ const ELSEWHERE: &str = "the temporary array of the unfinished rechunking that i
 /// The new array exists once it is complete. A call that was ended in the middle, by an error, the progress callback or
 /// a kill, leaves what is done; the same call continues there, as long as the source is unchanged. To give up, remove
 /// the directory. In a zip file, which exists once it is complete, nothing is continued.
+///
+/// Nothing is overwritten, whatever the description says: remove an array that is there first. The new array can be
+/// neither below the source nor around it.
 ///
 /// ```
 /// use nczchunk::{Array, Description, ElementType, Hyperslab, RechunkOptions, rechunk};
@@ -185,6 +191,7 @@ pub fn rechunk(
     let path = path.as_ref();
     // What cannot be does not leave an empty directory.
     rechunk_plan(source, description, options)?;
+    check_path(source, path)?;
     rechunk_in(source, &create_storage(path)?, name, description, options)
 }
 
@@ -204,53 +211,32 @@ pub fn rechunk_in(
     let version = source.version();
     let side = side_of(source, options)?;
     let target = target_of(source, &side, &new.array, options)?;
+    check_apart(source, storage, name)?;
     let of = of(source, version, &side, &new);
-    let mut place = Place::new(storage, name, options)?;
-    let record = match place.journal {
-        Some(storage) => Record::read(storage, &place.journal_name)?,
-        None => None,
-    };
-    if let Some(record) = &record {
-        place.id = record.id.clone();
-    }
-    let (record, decision) = match record {
-        Some(record) if !record.suits(&of, version) => {
-            return Err(Error::from(ErrorKind::Argument(OTHER)).in_object(shown(name)));
-        }
-        Some(record) if new.is_written(storage, name)? => {
+    let mut place = Place::new(storage, name, options)?.checked()?;
+    let begun = begin(&mut place, (&side, &target), &new, (of, version), options)?;
+    let (record, decision) = match begun {
+        Begun::Now(record, decision) => (record, decision),
+        Begun::Complete(record, decision) => {
             // It was ended when nothing was left to do but this.
-            let decision = Decision::resumed(&side, &target, &place, &record, options)?;
             let resumed = decision.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
             place.clean(&place.journal(record))?;
             let array = Array::open_in(storage, name, Access::Write)?;
             return Ok(Rechunked { array, plan: decision.plan, boxes_resumed: resumed });
         }
-        Some(record) => {
-            let decision = Decision::resumed(&side, &target, &place, &record, options)?;
-            if decision.cuts.len() == 2 && !place.has_temporary()? {
-                return Err(Error::from(ErrorKind::Argument(ELSEWHERE)).in_object(shown(name)));
-            }
-            (record, decision)
-        }
-        None => {
-            let decision = Decision::new(&side, &target, &place, options)?;
-            // A call that was ended at once has left a mark, which goes first, or the beginning of a temporary array.
-            if let Some(storage) = place.journal {
-                remove_below(storage, &place.work)?;
-            }
-            new.make_room(storage, name)?;
-            let record = Record::new(&place.id, of, version, decision.chunks.clone());
-            // Before the journal: who finds that without this is in another storage.
-            if decision.cuts.len() == 2 {
-                place.begin_temporary()?;
-            }
-            place.journal(record.clone()).mark()?;
-            (record, decision)
-        }
     };
     let resumed = run(&side, &target, &place, record, &decision, options, &|| new.write(storage, name))
         .inspect_err(|_| place.give_up())?;
     Ok(Rechunked { array: new.array, plan: decision.plan, boxes_resumed: resumed })
+}
+
+/// Removes what is temporary below an array that is complete, whoever has left it.
+///
+/// # Errors
+/// Those of the storage.
+#[doc(hidden)]
+pub fn remove_rechunk_remains(storage: &Storage, name: &str) -> Result<()> {
+    remove_below(storage, &work_of(name.trim_matches('/'))?)
 }
 
 /// How an array is going to be rechunked: what [`rechunk`] does with the same arguments. Nothing is read or written.
@@ -269,6 +255,111 @@ pub fn rechunk_plan(
     let target = target_of(source, &side, &new.array, options)?;
     let place = Place::new(&nowhere, "array", options)?;
     Ok(Decision::new(&side, &target, &place, options)?.plan)
+}
+
+/// Where a call begins.
+enum Begun {
+    /// With the boxes that are left.
+    Now(Record, Decision),
+    /// Nowhere: an earlier one has written all of the array.
+    Complete(Record, Decision),
+}
+
+/// How often it is looked for a journal again that another call has made at the same moment.
+const ATTEMPTS: usize = 8;
+
+/// Finds what another call has done for the same array, or makes the journal of a new one.
+fn begin(
+    place: &mut Place<'_>,
+    (side, target): (&Side<'_>, &Side<'_>),
+    new: &Unwritten,
+    (of, version): (String, Option<u128>),
+    options: &RechunkOptions<'_>,
+) -> Result<Begun> {
+    let (name, about) = (place.name, shown(place.name));
+    let Some(storage) = place.journal else {
+        let decision = Decision::new(side, target, place, options)?;
+        new.check_room(place.storage, name, &place.work)?;
+        let record = Record::new(&place.id, of, version, decision.chunks.clone());
+        if decision.cuts.len() == 2 {
+            place.begin_temporary()?;
+        }
+        return Ok(Begun::Now(record, decision));
+    };
+    for _ in 0..ATTEMPTS {
+        let Some(record) = Record::read(storage, &place.journal_name)? else {
+            place.id = journal::new_id();
+            let decision = Decision::new(side, target, place, options)?;
+            new.check_room(storage, name, &place.work)?;
+            // What a killed call has left half written here.
+            let _ = storage.remove_unfinished(&place.work);
+            let record = Record::new(&place.id, of.clone(), version, decision.chunks.clone());
+            match place.journal(record.clone()).create() {
+                // Another call has just begun.
+                Err(error) if error.kind() == ErrorKind::Conflict => continue,
+                created => created?,
+            }
+            place.prepare(new, &decision, &record).inspect_err(|error| {
+                // Something was put there since it was looked for.
+                if matches!(error.kind(), ErrorKind::NotOverwritten | ErrorKind::Exists) {
+                    let _ = place.journal(record.clone()).withdraw();
+                }
+            })?;
+            return Ok(Begun::Now(record, decision));
+        };
+        if !record.suits(&of, version) {
+            return Err(Error::from(ErrorKind::Argument(OTHER)).in_object(about));
+        }
+        place.id = record.id.clone();
+        let decision = Decision::resumed(side, target, place, &record, options)?;
+        if new.is_written(storage, name)? {
+            // Anything else is not this call's.
+            return match record.is_complete(&decision) && new.is_there(storage, name)? {
+                true => Ok(Begun::Complete(record, decision)),
+                false => Err(Error::from(ErrorKind::NotOverwritten).in_object(about)),
+            };
+        }
+        place.prepare(new, &decision, &record)?;
+        return Ok(Begun::Now(record, decision));
+    }
+    Err(Error::from(ErrorKind::Conflict).in_object(&*place.journal_name))
+}
+
+/// Refuses a path to the source or below it before anything is created there.
+fn check_path(source: &Array, path: &Path) -> Result<()> {
+    let (from, from_name) = source.place();
+    if is_url(path) || from.file_name().is_some() || from.joined().is_some() {
+        return Ok(());
+    }
+    let path = std::path::absolute(path)?;
+    let Some(there) = path.ancestors().find(|above| above.is_dir()) else { return Ok(()) };
+    let Ok(there) = Directory::open(there) else { return Ok(()) };
+    match is_at_or_below(&Storage::new(there)?, "", from, from_name) {
+        true => Err(Error::from(ErrorKind::Argument(WITHIN)).in_object(path.display())),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a new array at the source, below it or around it: each could take the other's objects for its own.
+fn check_apart(source: &Array, storage: &Storage, name: &str) -> Result<()> {
+    let (from, from_name) = source.place();
+    if from.file_name().is_some() || from.joined().is_some() {
+        return Ok(());
+    }
+    let words = match () {
+        () if is_at_or_below(storage, name, from, from_name) => WITHIN,
+        () if is_at_or_below(from, from_name, storage, name) => AROUND,
+        () => return Ok(()),
+    };
+    Err(Error::from(ErrorKind::Argument(words)).in_object(shown(name)))
+}
+
+/// Whether a name in a storage leads to where another one does, or below it, as far as both exist and are told.
+fn is_at_or_below(storage: &Storage, name: &str, other: &Storage, other_name: &str) -> bool {
+    let Ok(Some(location)) = other.location(other_name) else { return false };
+    let ends = name.match_indices('/').map(|(slash, _)| slash).chain([name.len()]);
+    let is_there = |prefix: &str| storage.location(prefix).is_ok_and(|found| found == Some(location));
+    is_there("") || ends.into_iter().any(|end| is_there(&name[..end])) || storage.is_below(location).unwrap_or(false)
 }
 
 /// The source as a side of a pass.
@@ -328,9 +419,15 @@ fn shown(name: &str) -> &str {
     if name.is_empty() { "the storage" } else { name }
 }
 
+/// Where an array of this name has what is temporary.
+fn work_of(name: &str) -> Result<Name> {
+    Name::of(format_args!("{name}{}{WORK}", if name.is_empty() { "" } else { "/" }))
+}
+
 /// Where the journal and the temporary array are.
 struct Place<'a> {
     /// The new array's.
+    storage: &'a Storage,
     name: &'a str,
     /// `None` where objects cannot be replaced: then nothing is continued.
     journal: Option<&'a Storage>,
@@ -345,13 +442,22 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn new(storage: &'a Storage, name: &'a str, options: &RechunkOptions<'a>) -> Result<Self> {
-        let below = if name.is_empty() { "" } else { "/" };
-        let work = Name::of(format_args!("{name}{below}{WORK}"))?;
+        let work = work_of(name)?;
         let journal_name = Name::of(format_args!("{}/journal.json", &*work))?;
         let mark = Name::of(format_args!("{}/mark", &*work))?;
         let journal = Some(storage).filter(|storage| !storage.is_archive());
         let temporary = options.temporary.or(journal);
-        Ok(Place { name, journal, journal_name, mark, temporary, work, id: journal::new_id() })
+        Ok(Place { storage, name, journal, journal_name, mark, temporary, work, id: journal::new_id() })
+    }
+
+    /// The same without a journal if the storage removes nothing: nobody could remove the journal again.
+    fn checked(mut self) -> Result<Self> {
+        let Some(storage) = self.journal else { return Ok(self) };
+        if !can_remove(storage, &self.work)? {
+            self.temporary = self.temporary.filter(|other| !std::ptr::eq(*other, storage));
+            self.journal = None;
+        }
+        Ok(self)
     }
 
     /// Where this rechunking, and no other, has what is temporary.
@@ -365,11 +471,47 @@ impl<'a> Place<'a> {
     }
 
     fn begin_temporary(&self) -> Result<()> {
-        self.temporary.map_or(Ok(()), |storage| storage.write(&self.begun()?, b""))
+        let Some(storage) = self.temporary else { return Ok(()) };
+        if !can_remove(storage, &self.temporary_name()?)? {
+            return Err(ErrorKind::Argument("the storage for the temporary array cannot remove objects").into());
+        }
+        storage.write(&self.begun()?, b"")
     }
 
     fn has_temporary(&self) -> Result<bool> {
         self.temporary.map_or(Ok(false), |storage| Ok(storage.object_len(&self.begun()?)?.is_some()))
+    }
+
+    /// Makes sure that chunks may be written by the journal that is there: marks the array as begun, unless a call has
+    /// done so. Calls may do this at the same time.
+    fn prepare(&self, new: &Unwritten, decision: &Decision, record: &Record) -> Result<()> {
+        let (Some(storage), is_in_two) = (self.journal, decision.cuts.len() == 2) else { return Ok(()) };
+        let journal = self.journal(record.clone());
+        match journal.marked()? {
+            Some(true) if is_in_two && !self.has_temporary()? => {
+                return Err(Error::from(ErrorKind::Argument(ELSEWHERE)).in_object(shown(self.name)));
+            }
+            Some(true) => return Ok(()),
+            // Where two journals were written at the same moment.
+            Some(false) => return Err(Error::from(ErrorKind::Conflict).in_object(&*self.mark)),
+            None => {}
+        }
+        if let Err(error) = new.check_room(storage, self.name, &self.work) {
+            // What is in the way may be the chunks of a call that has marked it meanwhile.
+            return if journal.marked()? == Some(true) { Ok(()) } else { Err(error) };
+        }
+        // Before the mark: who finds that without this is in another storage.
+        if is_in_two {
+            self.begin_temporary()?;
+        }
+        journal.mark()?;
+        if new.is_written(storage, self.name)? {
+            // Another call has done all of it since then, and has removed its mark.
+            journal.unmark()?;
+            self.remove_temporary()?;
+            return Err(Error::from(ErrorKind::Conflict).in_object(shown(self.name)));
+        }
+        Ok(())
     }
 
     fn remove_temporary(&self) -> Result<()> {
@@ -378,12 +520,12 @@ impl<'a> Place<'a> {
         storage.remove_empty(&self.work)
     }
 
-    /// After an error: removes what is temporary if nobody can continue, as there is no journal, or another call has
-    /// begun anew here.
+    /// After an error: removes what is temporary if nobody can continue, as there is no journal, or the mark is gone,
+    /// with which all that was temporary went.
     fn give_up(&self) {
         let is_over = self.journal.is_none_or(|storage| {
             let mark = read_whole(&**storage, &self.mark, 1 << 10);
-            mark.is_ok_and(|mark| mark.is_some_and(|mark| mark != self.id.as_bytes()))
+            mark.is_ok_and(|mark| mark.as_deref() != Some(self.id.as_bytes()))
         });
         if is_over {
             let _ = self.remove_temporary();
@@ -400,8 +542,16 @@ impl<'a> Place<'a> {
         self.remove_temporary()?;
         // What cannot be listed or removed is in nobody's way.
         let _ = self.journal.map(|storage| storage.remove_unfinished(self.name));
-        journal.remove()?;
-        self.journal.map_or(Ok(()), |storage| storage.remove_empty(&self.work))
+        let _ = self.journal.map(|storage| remove_empty_below(storage, &self.work));
+        journal.remove()
+    }
+}
+
+/// Whether a storage removes objects, as far as it says.
+fn can_remove(storage: &Storage, prefix: &str) -> Result<bool> {
+    match storage.remove(&Name::of(format_args!("{prefix}/none"))?) {
+        Err(error) if error.kind() == ErrorKind::ReadOnly => Ok(false),
+        removed => removed.map(|()| true),
     }
 }
 
@@ -424,6 +574,46 @@ fn remove_listed(storage: &Storage, prefix: &str) -> Result<()> {
     objects.iter().try_for_each(|object| storage.remove(object))?;
     prefixes.iter().try_for_each(|prefix| remove_listed(storage, prefix))?;
     storage.remove_empty(prefix)
+}
+
+/// The boxes of a pass.
+struct Boxes<'j> {
+    journal: &'j Journal<'j>,
+    /// If they are read from the temporary array.
+    temporary: Option<&'j Place<'j>>,
+}
+
+impl Ledger for Boxes<'_> {
+    fn is_due(&self, number: usize) -> bool {
+        self.journal.is_due(number)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.journal.check()?;
+        // Whoever removes a temporary array begins with this: without it, chunks may have been read as fill values.
+        match self.temporary {
+            Some(place) if !place.has_temporary()? => {
+                Err(Error::from(ErrorKind::NotFound("temporary array")).in_object(&*place.begun()?))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn done(&self, number: usize) -> Result<()> {
+        self.journal.done(number)
+    }
+}
+
+/// Removes the directories in one that have nothing in them.
+fn remove_empty_below(storage: &Storage, prefix: &str) -> Result<()> {
+    let mut prefixes = Vec::new();
+    storage.list(prefix, &mut |last, entry| {
+        if entry == Entry::Prefix {
+            prefixes.push(format!("{prefix}/{last}"));
+        }
+        Ok(())
+    })?;
+    prefixes.iter().try_for_each(|prefix| storage.remove_empty(prefix))
 }
 
 /// Does what is left to do; returns how many boxes there were done before.
@@ -466,18 +656,20 @@ fn run(
         let needs = Needs { source: Some(from), target: Some(to), team, limit: options.memory };
         let bytes_in_flight = needs.in_flight();
         let running = Pass { source: from, target: to, cuts, team, bytes_in_flight, counters: &counters };
-        let done = running.run(options.transfer, &journal);
+        let temporary = if pass == 0 { None } else { Some(place) };
+        let done = running.run(options.transfer, &Boxes { journal: &journal, temporary });
         if let Err(error) = done {
-            // Whoever goes on finds all that is done, unless another has done it all.
+            // Whoever goes on finds all that is done, unless another has done it all. What has failed first is told.
             if error.kind() != ErrorKind::Conflict {
-                journal.change(|_| Ok(()))?;
+                let _ = journal.change(|_| Ok(()));
             }
+            let _ = journal.withdraw_if_late();
             return Err(error);
         }
         source.store.free_memory();
     }
     journal.change(|_| Ok(()))?;
-    journal.check()?;
+    journal.withdraw_if_late()?;
     complete()?;
     place.clean(&journal)?;
     target.store.free_memory();

@@ -29,6 +29,10 @@ const TRIED: usize = 512;
 /// How many lengths of boxes are kept along a dimension.
 const KEPT: usize = 96;
 
+/// How many combinations a search looks at before it takes the best that it has found: of up to six dimensions none
+/// looks at a fifth as many.
+const MOST_LOOKED_AT: usize = 1 << 20;
+
 /// Whether boxes of these lengths fit the memory.
 pub(super) type Fits<'f> = &'f dyn Fn(&[usize]) -> bool;
 
@@ -70,10 +74,31 @@ pub(super) fn cuts(bounds: &[usize], chunks: usize) -> Vec<usize> {
 
 /// The cuts of both.
 pub(super) fn union(one: &[usize], other: &[usize]) -> Vec<usize> {
-    let mut all: Vec<usize> = one.iter().chain(other).copied().collect();
-    all.sort_unstable();
-    all.dedup();
+    let mut all = Vec::with_capacity(one.len() + other.len());
+    each_of_both(one, other, |cut| all.push(cut));
     all
+}
+
+/// Calls a function with each cut of either, in their order and each once. Both lists ascend.
+fn each_of_both(one: &[usize], other: &[usize], mut each: impl FnMut(usize)) {
+    let (mut i, mut j) = (0, 0);
+    loop {
+        let cut = match (one.get(i), other.get(j)) {
+            (Some(one), Some(other)) => *one.min(other),
+            (Some(cut), None) | (None, Some(cut)) => *cut,
+            (None, None) => return,
+        };
+        i += usize::from(one.get(i) == Some(&cut));
+        j += usize::from(other.get(j) == Some(&cut));
+        each(cut);
+    }
+}
+
+/// How many parts there are between the cuts of both.
+fn parts_of_both(one: &[usize], other: &[usize]) -> usize {
+    let mut num: usize = 0;
+    each_of_both(one, other, |_| num += 1);
+    num.saturating_sub(1)
 }
 
 /// How many parts there are between cuts.
@@ -133,20 +158,20 @@ struct Search<'s> {
     count: &'s dyn Fn(usize, &Choice) -> usize,
     each: f64,
     fits: Fits<'s>,
+    /// The least that is counted from a dimension on, and the fewest boxes.
+    least: Vec<(f64, f64)>,
+    num_looked_at: usize,
     best: Option<(f64, Vec<Choice>)>,
     picked: Vec<Choice>,
 }
 
 impl Search<'_> {
-    fn least(&self, from: usize, of: impl Fn(usize, &Choice) -> usize) -> f64 {
-        let dimensions = self.dimensions.iter().enumerate().skip(from);
-        dimensions.map(|(d, choices)| choices.iter().map(|c| of(d, c)).min().unwrap_or(0) as f64).product()
-    }
-
     /// Tries all choices from a dimension on, with what is counted and the boxes so far.
     fn go(&mut self, d: usize, counted: f64, boxes: f64) {
-        let least = counted * self.least(d, self.count) * self.each + boxes * self.least(d, |_, c| c.boxes) * BOX;
-        if self.best.as_ref().is_some_and(|(cost, _)| *cost <= least) {
+        let (least_counted, fewest_boxes) = self.least[d];
+        let least = counted * least_counted * self.each + boxes * fewest_boxes * BOX;
+        self.num_looked_at += 1;
+        if self.best.as_ref().is_some_and(|(cost, _)| *cost <= least || self.num_looked_at > MOST_LOOKED_AT) {
             return;
         }
         let mut lens: Vec<usize> = self.picked.iter().map(|choice| choice.len).collect();
@@ -173,7 +198,13 @@ fn search(
     each: f64,
     fits: Fits<'_>,
 ) -> Option<Boxes> {
-    let mut search = Search { dimensions, count, each, fits, best: None, picked: Vec::new() };
+    let mut least = vec![(1.0, 1.0); dimensions.len() + 1];
+    for (d, choices) in dimensions.iter().enumerate().rev() {
+        let of = |of: &dyn Fn(&Choice) -> usize| choices.iter().map(of).min().unwrap_or(0) as f64;
+        let (counted, boxes) = least[d + 1];
+        least[d] = (of(&|choice| count(d, choice)) * counted, of(&|choice| choice.boxes) * boxes);
+    }
+    let mut search = Search { dimensions, count, each, fits, least, num_looked_at: 0, best: None, picked: Vec::new() };
     search.go(0, 1.0, 1.0);
     search.best.map(|(cost, choices)| Boxes { choices, cost })
 }
@@ -204,7 +235,7 @@ pub(super) fn two_passes(
         let mut dimensions = dimensions[pass].clone();
         for (d, choices) in dimensions.iter_mut().enumerate() {
             for choice in choices {
-                choice.reads = parts(&union(&cuts(of(&axes[d]), choice.chunks), &cuts_of[d]));
+                choice.reads = parts_of_both(&cuts(of(&axes[d]), choice.chunks), &cuts_of[d]);
             }
         }
         search(&dimensions, &|_, choice| choice.reads, 2.0 * REQUEST, fits[pass])
@@ -232,6 +263,12 @@ pub(super) fn two_passes(
     best
 }
 
+/// What no two passes cost less than.
+pub(super) fn least_of_two_passes(axes: &[Axis], (bytes, chunk_bytes): (usize, usize)) -> f64 {
+    let sources: f64 = axes.iter().map(|axis| parts(&axis.source) as f64).product();
+    sources * (chunk_bytes as f64 + REQUEST) + 2.0 * (bytes as f64 + REQUEST + BOX)
+}
+
 /// What two passes cost: all chunks of the source are read, and the array is written and read once more.
 fn two_pass_cost(axes: &[Axis], (bytes, chunk_bytes): (usize, usize), (one, two): &(Boxes, Boxes)) -> f64 {
     let sources: f64 = axes.iter().map(|axis| parts(&axis.source) as f64).product();
@@ -246,7 +283,7 @@ fn two_pass_cost(axes: &[Axis], (bytes, chunk_bytes): (usize, usize), (one, two)
 /// How many chunks the temporary array has.
 fn num_temporary(axes: &[Axis], one: &[Choice], two: &[Choice]) -> f64 {
     let cut = |(axis, (one, two)): (&Axis, (&Choice, &Choice))| {
-        parts(&union(&cuts(&axis.source, one.chunks), &cuts(&axis.target, two.chunks))) as f64
+        parts_of_both(&cuts(&axis.source, one.chunks), &cuts(&axis.target, two.chunks)) as f64
     };
     axes.iter().zip(one.iter().zip(two)).map(cut).product()
 }
@@ -353,6 +390,30 @@ mod tests {
     }
 
     #[test]
+    fn cuts_of_both_are_those_of_either() {
+        let (one, other) = ([0, 3, 6, 9, 10], [0, 2, 4, 6, 8, 10]);
+        assert_eq!(union(&one, &other), [0, 2, 3, 4, 6, 8, 9, 10]);
+        assert_eq!((parts_of_both(&one, &other), parts_of_both(&one, &one), parts_of_both(&[0], &[0])), (7, 4, 0));
+        assert_eq!((union(&one, &[]), union(&[], &[])), (one.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn no_two_passes_cost_less_than_the_least() {
+        for (shape, source, target) in
+            [([60, 50], [1, 50], [60, 1]), ([60, 50], [7, 11], [5, 13]), ([9, 9], [9, 9], [9, 9])]
+        {
+            let axes = axes(&shape, &source, &target);
+            let sizes = (shape[0] * shape[1] * 4, source[0] * source[1] * 4);
+            for most in [60, 500, 3000] {
+                let fits = |lens: &[usize]| lens.iter().product::<usize>() <= most;
+                if let Some((_, two)) = two_passes(&axes, sizes, [&fits, &fits]) {
+                    assert!(two.cost >= least_of_two_passes(&axes, sizes));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn chunks_of_any_lengths_are_cut_where_they_end() {
         let axis = Axis { source: vec![0, 3, 4, 9, 12], target: vec![0, 2, 9, 12] };
         assert_eq!(choices(&axis.target, &axis.source).first().unwrap(), &choice(&axis.target, &axis.source, 1));
@@ -360,6 +421,16 @@ mod tests {
         assert_eq!(choice(&axis.target, &axis.source, 2), Choice { chunks: 2, len: 9, reads: 4, boxes: 2 });
         assert_eq!(choices(&[0], &[0]), [Choice { chunks: 1, len: 0, reads: 0, boxes: 0 }]);
         assert_eq!(cuts(&[0], 1), [0]);
+    }
+
+    /// The number of combinations has no bound, and the search has.
+    #[test]
+    #[cfg_attr(miri, ignore = "it takes too long")]
+    fn many_dimensions_are_planned() {
+        let axes = axes(&[8; 20], &[2; 20], &[3; 20]);
+        let fits = |lens: &[usize]| lens.iter().fold(1, |all: usize, &len| all.saturating_mul(len)) <= 1 << 42;
+        let boxes = one_pass(&axes, 4 << 20, &fits).unwrap();
+        assert!(fits(&boxes.choices.iter().map(|choice| choice.len).collect::<Vec<_>>()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Arrays that are rechunked in every way, compared with what they were.
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::sync::atomic::AtomicBool;
 
 use super::*;
@@ -667,4 +668,352 @@ fn the_error_of_too_little_memory_names_what_is_enough() {
             Ok(())
         })
         .unwrap();
+}
+
+/// Does something once, before one of its operations.
+struct Interrupted {
+    memory: Memory,
+    left: AtomicUsize,
+    meanwhile: std::sync::Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Interrupted {
+    fn count(&self) {
+        if self.left.fetch_sub(1, Relaxed) == 0 {
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            meanwhile.into_iter().for_each(|does| does());
+        }
+    }
+}
+
+impl crate::object::ObjectStore for std::sync::Arc<Interrupted> {
+    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+        self.count();
+        self.memory.read(name, begin, buffer)
+    }
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.count();
+        self.memory.list(prefix, one)
+    }
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.count();
+        self.memory.write(name, bytes)
+    }
+    fn write_new(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.count();
+        self.memory.write_new(name, bytes)
+    }
+    fn remove(&self, name: &str) -> Result<()> {
+        self.count();
+        self.memory.remove(name)
+    }
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+/// Whenever another call begins, works, ends or completes the array: what is there is right, or can be made complete.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn calls_that_race_spoil_nothing() {
+    // The other one makes the same array or another, and all of it or a part.
+    let (array, expected) = source(&memory(), &[12, 12], &[1, 12]);
+    let little = array.describe(|same| Ok(least(&array, &same.with_chunk_shape(&[12, 4])))).unwrap();
+    for (others, most) in [([12, 4], usize::MAX), ([4, 12], usize::MAX), ([4, 12], 1), ([12, 4], 1)] {
+        race((&array, &expected), &[[12, 4], others], most, little, 1);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn calls_that_race_in_two_passes_spoil_nothing() {
+    let (array, expected) = maps(&memory());
+    for (others, most) in [([240, 10, 10], usize::MAX), ([240, 10, 10], 3), ([240, 9, 9], usize::MAX)] {
+        race((&array, &expected), &[[240, 10, 10], others], most, LITTLE, 11);
+    }
+}
+
+/// A call with the first of the chunk shapes, and before each so many-th of its operations one with the other, which
+/// ends after so many boxes.
+fn race<const N: usize>(
+    (array, expected): (&Array, &[i32]),
+    chunks: &[[usize; N]; 2],
+    most: usize,
+    memory_limit: usize,
+    each: usize,
+) {
+    let &[own, others] = chunks;
+    let go = |to: &Storage, chunks: &[usize], most: usize| {
+        let stop = |at: Progress| if at.chunks_done >= most { 77 } else { 0 };
+        let options = RechunkOptions::default().with_transfer(Options::default().with_progress(&stop));
+        let options = options.with_memory(memory_limit);
+        let done = array.describe(|same| rechunk_in(array, to, "g/a", &same.with_chunk_shape(chunks), &options));
+        assert!(done.as_ref().map_or(true, |done| done.plan.passes.iter().all(|pass| pass.num_boxes > 1)));
+        done.map(drop).map_err(|error| error.kind())
+    };
+    let (mut number, mut has_ended) = (0, false);
+    while !has_ended {
+        std::thread::scope(|scope| {
+            // The other call is made by another thread while this one waits.
+            let (ask, asked) = std::sync::mpsc::channel::<()>();
+            let (answer, answered) = std::sync::mpsc::channel();
+            let answered = std::sync::Mutex::new(answered);
+            let meanwhile = move || {
+                ask.send(()).unwrap();
+                answered.lock().unwrap().recv().unwrap();
+            };
+            let interrupted = std::sync::Arc::new(Interrupted {
+                memory: Memory::new(),
+                left: AtomicUsize::new(number),
+                meanwhile: std::sync::Mutex::new(Some(Box::new(meanwhile))),
+            });
+            let to = Storage::new(interrupted.clone()).unwrap();
+            let its_storage = to.clone();
+            let other = scope.spawn(move || {
+                asked.recv().ok().map(|()| {
+                    let done = go(&its_storage, &others, most);
+                    answer.send(()).unwrap();
+                    done
+                })
+            });
+            let first = go(&to, &own, usize::MAX);
+            // If nothing was left to be interrupted, the other has nothing to do.
+            drop(interrupted.meanwhile.lock().unwrap().take());
+            let second = other.join().unwrap();
+            interrupted.left.store(usize::MAX, Relaxed);
+            has_ended = second.is_none();
+            let case = format!("{others:?} {most} {number}: {first:?} {second:?}");
+            assert!(!(first.is_ok() && second == Some(Ok(()))) || own == others, "{case}");
+            if first.is_err() && second != Some(Ok(())) {
+                // Each was ended or refused, and one of them can go on.
+                let done = go(&to, &own, usize::MAX).or_else(|_| go(&to, &others, usize::MAX));
+                assert!(done.is_ok(), "{case}");
+            }
+            let there = Array::open_in(&to, "g/a", Access::Read).unwrap();
+            assert!(values(&there) == expected, "{case}");
+            let chunks: Vec<usize> = there.variable().dimensions().iter().map(|d| d.chunklen()).collect();
+            assert!(first.is_err() || chunks == own, "{case}");
+            assert!(second != Some(Ok(())) || chunks == others, "{case}");
+            let names = objects(&to, "");
+            assert!(!names.iter().any(|name| name.contains(WORK)), "{case}: {names:?}");
+        });
+        number += each;
+    }
+    assert!(number > 40, "{number}");
+}
+
+/// A call that begins leaves what another has in the same storage.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn what_is_temporary_of_another_stays_where_a_new_array_begins() {
+    let (array, expected) = maps(&memory());
+    let options = in_two_passes(&array);
+    let go = |to: &Storage, options: &RechunkOptions<'_>| {
+        array.describe(|same| rechunk_in(&array, to, "", &same.with_chunk_shape(&[240, 10, 10]), options))
+    };
+    for after in 1..8 {
+        let (to, also, is_begun) = (memory(), memory(), Cell::new(false));
+        let begin = |at: Progress| {
+            if at.chunks_done == after && !is_begun.replace(true) {
+                assert!(values(&go(&also, &options).unwrap().array) == expected);
+            }
+            0
+        };
+        let elsewhere = options.with_temporary(&also).with_transfer(Options::default().with_progress(&begin));
+        assert!(values(&go(&to, &elsewhere).unwrap().array) == expected, "{after}");
+        assert!(is_begun.get() && objects(&also, "").len() == 17);
+    }
+}
+
+/// Without the temporary array nothing is made of it, whoever has removed it.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn a_temporary_array_that_is_removed_is_missed() {
+    let (array, expected) = maps(&memory());
+    let (to, elsewhere) = (memory(), memory());
+    let options = in_two_passes(&array).with_temporary(&elsewhere);
+    let num_first = |at: Progress| at.chunks_done > 0 && at.bytes_done * 2 > at.num_bytes + at.num_bytes / 8;
+    let is_removed = Cell::new(false);
+    let remove = |at: Progress| {
+        if num_first(at) && !is_removed.replace(true) {
+            remove_rechunk_remains(&elsewhere, "a").unwrap();
+        }
+        0
+    };
+    let go = |options: &RechunkOptions<'_>| {
+        array.describe(|same| rechunk_in(&array, &to, "a", &same.with_chunk_shape(&[240, 10, 10]), options))
+    };
+    let error = go(&options.with_transfer(Options::default().with_progress(&remove))).err().unwrap();
+    assert_eq!((error.kind(), is_removed.get()), (ErrorKind::NotFound("temporary array"), true));
+    assert!(Array::open_in(&to, "a", Access::Read).is_err());
+    // It is to be begun anew.
+    assert!(go(&options).err().unwrap().to_string().contains("is not in this storage"));
+    objects(&to, "").iter().for_each(|name| to.remove(name).unwrap());
+    assert!(values(&go(&options).unwrap().array) == expected);
+}
+
+/// What another program has put there is not taken for the result, nor replaced by it.
+#[test]
+fn an_array_of_another_program_is_not_taken_for_the_new_one() {
+    let (array, expected) = source(&memory(), &[8, 8], &[1, 8]);
+    for format in [ArrayFormat::ZarrV3, ArrayFormat::ZarrV2] {
+        let to = memory();
+        let go = |stop: c_int| {
+            let progress = |at: Progress| if at.chunks_done > 0 { stop } else { 0 };
+            let options = RechunkOptions::default().with_transfer(Options::default().with_progress(&progress));
+            let options = options.with_memory((8 << 20) + (256 << 10) + 300);
+            array.describe(|same| {
+                rechunk_in(&array, &to, "a", &same.with_chunk_shape(&[8, 1]).with_format(format), &options)
+            })
+        };
+        assert_eq!(go(77).err().unwrap().kind(), ErrorKind::Stopped(77));
+        let other = Description::new(&[2], ElementType::Int).with_format(format);
+        let elsewhere = memory();
+        Array::create_in(&elsewhere, "a", &other).unwrap();
+        let document = if format == ArrayFormat::ZarrV3 { "a/zarr.json" } else { "a/.zarray" };
+        let text = read_whole(&*elsewhere, document, 10_000).unwrap().unwrap();
+        to.write(document, &text).unwrap();
+        assert_eq!(go(0).err().unwrap().kind(), ErrorKind::NotOverwritten);
+        assert_eq!(read_whole(&*to, document, 10_000).unwrap().unwrap(), text);
+        to.remove(document).unwrap();
+        // It comes at the last moment.
+        let late = |at: Progress| {
+            if at.chunks_done + 1 == at.num_chunks {
+                to.write(document, &text).unwrap();
+            }
+            0
+        };
+        let options = RechunkOptions::default().with_transfer(Options::default().with_progress(&late));
+        let ended = array.describe(|same| {
+            rechunk_in(&array, &to, "a", &same.with_chunk_shape(&[8, 1]).with_format(format), &options)
+        });
+        assert_eq!(ended.err().unwrap().kind(), ErrorKind::Conflict);
+        assert_eq!(read_whole(&*to, document, 10_000).unwrap().unwrap(), text);
+        to.remove(document).unwrap();
+        assert_eq!(values(&go(0).unwrap().array), expected);
+    }
+}
+
+/// Nothing is overwritten, the source least of all.
+#[test]
+fn what_is_there_is_not_overwritten() {
+    let storage = memory();
+    let (array, expected) = source(&storage, &[8, 8], &[1, 8]);
+    let description = |same: Description<'_>| {
+        rechunk_in(&array, &storage, "source", &same.with_overwrite(true), &RechunkOptions::default())
+    };
+    assert_eq!(array.describe(description).err().unwrap().kind(), ErrorKind::NotOverwritten);
+    assert_eq!(values(&Array::open_in(&storage, "source", Access::Read).unwrap()), expected);
+    assert!(!objects(&storage, "").iter().any(|name| name.contains(WORK)));
+}
+
+/// Neither at the source nor below it nor around it, by whatever path.
+#[test]
+#[cfg(all(unix, not(miri), feature = "zip"))]
+fn the_new_array_is_apart_from_the_source() {
+    let scratch = Scratch::new("apart");
+    let storage = create_storage(&scratch.0).unwrap();
+    let (array, expected) = source(&storage, &[8, 8], &[1, 8]);
+    let of_its_own = Array::open(scratch.0.join("source"), "", Access::Read).unwrap();
+    std::os::unix::fs::symlink(scratch.0.join("source"), scratch.0.join("link")).unwrap();
+    let before = files(&scratch.0);
+    let options = RechunkOptions::default();
+    for array in [&array, &of_its_own] {
+        for (path, name) in [
+            ("source", ""),
+            ("source", "x"),
+            ("source/c", ""),
+            ("source/x/y", ""),
+            ("source/c", "7"),
+            ("link", "x"),
+            ("link/x", ""),
+            ("", "source/x"),
+            ("", ""),
+        ] {
+            let path = scratch.0.join(path);
+            let refused = array.describe(|same| rechunk(array, &path, name, &same.with_chunk_shape(&[8, 1]), &options));
+            let error = refused.err().unwrap();
+            let kinds = [ErrorKind::Argument(WITHIN), ErrorKind::Argument(AROUND), ErrorKind::Exists];
+            assert!(kinds.contains(&error.kind()), "{path:?} {name}: {error}");
+        }
+        let beside = array.describe(|same| rechunk(array, &scratch.0, "beside", &same, &options)).unwrap();
+        assert_eq!(values(&beside.array), expected);
+        std::fs::remove_dir_all(scratch.0.join("beside")).unwrap();
+    }
+    assert_eq!(files(&scratch.0), before);
+}
+
+#[cfg(all(unix, not(miri), feature = "zip"))]
+fn files(path: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).unwrap().flatten() {
+        found.push(entry.path());
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files(&entry.path()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A storage that removes nothing, as one of callbacks may be.
+struct Kept(Memory);
+
+impl crate::object::ObjectStore for Kept {
+    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
+        self.0.read(name, begin, buffer)
+    }
+    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+        self.0.list(prefix, one)
+    }
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.0.write(name, bytes)
+    }
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+/// Where nothing can be removed nothing is left behind, and nothing is continued.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn a_storage_that_removes_nothing_has_the_array_alone() {
+    let (array, expected) = maps(&memory());
+    let kept = || Storage::new(Kept(Memory::new())).unwrap();
+    let (options, to) = (in_two_passes(&array), kept());
+    let go = |to: &Storage, options: &RechunkOptions<'_>| {
+        array.describe(|same| rechunk_in(&array, to, "a", &same.with_chunk_shape(&[240, 10, 10]), options))
+    };
+    let done = go(&to, &options).unwrap();
+    assert!(values(&done.array) == expected && done.plan.passes.len() == 1);
+    assert_eq!(objects(&to, "").len(), 18);
+    let elsewhere = memory();
+    let done = go(&kept(), &options.with_temporary(&elsewhere)).unwrap();
+    assert!(values(&done.array) == expected && done.plan.passes.len() == 2 && objects(&elsewhere, "").is_empty());
+    // What is temporary has to go.
+    let error = go(&memory(), &options.with_temporary(&to)).err().unwrap();
+    assert!(error.to_string().contains("cannot remove"), "{error}");
+}
+
+/// A journal by which nothing would be left to do, though nothing is done, is none.
+#[test]
+fn journals_without_boxes_are_refused() {
+    let (array, expected) = source(&memory(), &[8, 8], &[1, 8]);
+    let to = memory();
+    let go = |status: c_int| {
+        let stop = |_: Progress| status;
+        let options = RechunkOptions::default().with_transfer(Options::default().with_progress(&stop));
+        array.describe(|same| rechunk_in(&array, &to, "a", &same.with_chunk_shape(&[8, 1]), &options))
+    };
+    assert_eq!(go(77).err().unwrap().kind(), ErrorKind::Stopped(77));
+    let journal = format!("a/{WORK}/journal.json");
+    let text = String::from_utf8(read_whole(&*to, &journal, 10_000).unwrap().unwrap()).unwrap();
+    for (from, wrong) in [(r#""pass":0"#, r#""pass":1"#), (r#""passes":[[1,8]]"#, r#""passes":[]"#)] {
+        assert!(text.contains(from), "{text}");
+        to.write(&journal, text.replace(from, wrong).as_bytes()).unwrap();
+        let error = go(0).err().unwrap();
+        assert!(error.to_string().contains("journal.json"), "{error}");
+    }
+    to.write(&journal, text.as_bytes()).unwrap();
+    assert_eq!(values(&go(0).unwrap().array), expected);
 }

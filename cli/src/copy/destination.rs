@@ -198,6 +198,18 @@ pub(super) fn check_parent(path: &Path) -> Result<()> {
     }
 }
 
+/// Refuses a path within the source: what is made there would be a part of it.
+pub(super) fn check_apart(source: &Path, array: Option<&str>, path: &Path) -> Result<()> {
+    let above = path.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+    let source = source.join(array.unwrap_or_default()).canonicalize();
+    match (source, above.and_then(|above| above.canonicalize().ok())) {
+        (Ok(source), Some(above)) if above.starts_with(&source) => {
+            Err(refused(path, "this is within the source, and would be a part of it; choose another destination"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a directory that is neither empty nor an array or group, complete or not.
 pub(super) fn check_directory(path: &Path) -> Result<()> {
     let Ok(metadata) = path.metadata() else { return Ok(()) };

@@ -67,6 +67,9 @@ impl Rechunk {
             Some(path) => Some(Storage::new(Directory::create(path)?)?),
             None => None,
         };
+        if !nczchunk::is_url(&self.destination) {
+            destination::check_apart(&self.source, self.array.as_deref(), &self.destination)?;
+        }
         let is_one = self.new.is_of_one();
         let group = if is_one { None } else { Group::find(&self.source, self.array.as_deref())? };
         if let Some(group) = group {

@@ -100,6 +100,7 @@ pub(super) fn transfer(
     bar.finish_and_clear();
     if is_continued && done.as_ref().is_err_and(is_of_written) {
         if let Ok(written) = Array::open_in(storage, name, Access::Write) {
+            nczchunk::remove_rechunk_remains(storage, name)?;
             return Ok((written, None));
         }
     }

@@ -26,7 +26,7 @@ use super::temp_name::{self, Unfinished};
 use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{ObjectState, Opening, Versions};
 
 /// The files below a directory, by their paths relative to it.
@@ -175,17 +175,30 @@ impl Directory {
         Ok(())
     }
 
-    /// Writes a file under a temporary name and then renames it.
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+    /// Writes a file under a temporary name, and then gives it its own: in place of another file, or where there is
+    /// none.
+    fn put(&self, name: &str, bytes: &[u8], is_new: bool) -> Result<()> {
         let (mut file, mut temporary) = self.create_temporary(name)?;
         file.write_all(bytes)?;
         if self.is_synced {
             file.sync_all()?;
         }
         close(file)?;
-        self.root.rename(&temporary.name, name)?;
-        temporary.is_renamed = true;
+        if !(is_new && self.link(&temporary.name, name)?) {
+            self.root.rename(&temporary.name, name)?;
+            temporary.is_renamed = true;
+        }
         if self.is_synced { Ok(self.sync_name(name)?) } else { Ok(()) }
+    }
+
+    /// Gives a file another name, which nothing may have: unlike a renamed file, a link takes nothing's place. Returns
+    /// `false` if the file system has no links.
+    fn link(&self, from: &Named, to: &str) -> Result<bool> {
+        match self.root.link(from, to) {
+            Ok(()) => Ok(true),
+            Err(_) if self.root.is_taken(to) => Err(ErrorKind::Conflict.into()),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Waits until a name is on the disk. Directories are names in those above them, and who has made them need not
@@ -298,6 +311,10 @@ impl ObjectStore for Directory {
         self.root.location(prefix).map(Some).map_err(|error| Error::from(error).in_object(prefix))
     }
 
+    fn is_below(&self, location: u128) -> Result<bool> {
+        Ok(self.root.is_below(location)?)
+    }
+
     fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         self.list_all(prefix, &mut |name, entry| entry.map_or(Ok(()), |entry| one(name, entry)))
     }
@@ -318,7 +335,11 @@ impl ObjectStore for Directory {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        check_name(name).and_then(|()| self.replace(name, bytes)).map_err(|error| error.in_object(name))
+        check_name(name).and_then(|()| self.put(name, bytes, false)).map_err(|error| error.in_object(name))
+    }
+
+    fn write_new(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        check_name(name).and_then(|()| self.put(name, bytes, true)).map_err(|error| error.in_object(name))
     }
 
     fn remove(&self, name: &str) -> Result<()> {

@@ -31,6 +31,16 @@ pub(in crate::object) fn version_of(file: &File) -> Option<u128> {
     Some(u128::from(metadata.len()) << 64 | changed.as_nanos() & u128::from(u64::MAX))
 }
 
+/// A number that a directory has alone, as far as hashes have.
+fn location(path: &Path) -> u128 {
+    let half = |seed: u8| {
+        let mut hasher = DefaultHasher::new();
+        (seed, path).hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(0) << 64 | half(1)
+}
+
 impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
@@ -115,6 +125,16 @@ impl Root {
         fs::rename(self.path(from)?, self.path(to)?)
     }
 
+    /// Whether anything has a name.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        self.path(name).is_ok_and(|path| fs::symlink_metadata(path).is_ok())
+    }
+
+    /// Gives a file another name, which nothing has.
+    pub(super) fn link(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::hard_link(self.path(from)?, self.path(to)?)
+    }
+
     pub(in crate::object) fn remove(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.path(name)?)
     }
@@ -155,13 +175,12 @@ impl Root {
 
     /// A number that the directory which a name leads to has alone, as far as hashes have.
     pub(super) fn location(&self, name: &str) -> io::Result<u128> {
-        let path = self.path(name)?.canonicalize()?;
-        let half = |seed: u8| {
-            let mut hasher = DefaultHasher::new();
-            (seed, &path).hash(&mut hasher);
-            u128::from(hasher.finish())
-        };
-        Ok(half(0) << 64 | half(1))
+        Ok(location(&self.path(name)?.canonicalize()?))
+    }
+
+    /// Whether a directory that this one is in has this location.
+    pub(super) fn is_below(&self, other: u128) -> io::Result<bool> {
+        Ok(self.0.canonicalize()?.ancestors().skip(1).any(|above| location(above) == other))
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.

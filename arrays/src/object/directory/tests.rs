@@ -163,6 +163,31 @@ fn empty_directories_may_be_removed_while_objects_are_written_below() {
 }
 
 #[test]
+fn of_several_who_write_what_is_new_one_does() {
+    let temporary = Temporary::new("new");
+    let directory = Directory::open(&temporary.0).unwrap();
+    for round in 0..50 {
+        let name = format!("a/{round}");
+        let wrote = |who: u8| directory.write_new(&name, &[who; 100]).is_ok();
+        let writers = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..4u8).map(|who| scope.spawn(move || wrote(who).then_some(who))).collect();
+            all.into_iter().filter_map(|writer| writer.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert_eq!(writers.len(), 1);
+        assert_eq!(whole(&directory, &name).unwrap(), [writers[0]; 100]);
+    }
+    // Nothing is left of the others.
+    let num_files = std::fs::read_dir(temporary.0.join("a")).unwrap().count();
+    assert_eq!(num_files, 50);
+    #[cfg(unix)]
+    {
+        symlink("nowhere", temporary.0.join("link")).unwrap();
+        assert_eq!(directory.write_new("link", b"").unwrap_err().kind(), ErrorKind::Conflict);
+        assert!(temporary.0.join("link").is_symlink());
+    }
+}
+
+#[test]
 fn a_reader_finds_the_old_bytes_or_the_new_ones() {
     let temporary = Temporary::new("atomic");
     let directory = Directory::open(&temporary.0).unwrap();
@@ -224,7 +249,13 @@ fn the_portable_half_does_the_same() {
     let new: portable::Named = portable::named("a/.b").unwrap();
     std::io::Write::write_all(&mut portable.0.create_new(&new).unwrap(), b"0123456789").unwrap();
     assert_eq!(portable.0.create_new(&new).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    portable.0.link(&new, "a/link").unwrap();
+    assert!(portable.0.link(&new, "a/link").is_err() && portable.0.is_taken("a/link") && !portable.0.is_taken("a/b"));
+    portable.0.remove("a/link").unwrap();
     portable.0.rename(&new, "a/b").unwrap();
+    let (inner, root) = (portable::Root::open(&temporary.0.join("a")).unwrap(), portable.0.location("").unwrap());
+    assert!(inner.is_below(root).unwrap() && !portable.0.is_below(root).unwrap());
+    assert!(!inner.is_below(inner.location("").unwrap()).unwrap());
     portable.0.sync_directory("a").unwrap();
     portable.0.sync_above().unwrap();
     let version = || portable::version_of(&std::fs::File::open(temporary.0.join("a/b")).unwrap());

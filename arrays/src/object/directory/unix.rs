@@ -111,6 +111,16 @@ impl Root {
         syscalls::rename(self.descriptor(), from, &named(to)?)
     }
 
+    /// Whether anything has a name.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        named(name).and_then(|name| syscalls::status(self.descriptor(), &name, libc::AT_SYMLINK_NOFOLLOW)).is_ok()
+    }
+
+    /// Gives a file another name, which nothing has.
+    pub(super) fn link(&self, from: &Named, to: &str) -> io::Result<()> {
+        syscalls::link(self.descriptor(), from, &named(to)?)
+    }
+
     pub(in crate::object) fn remove(&self, name: &Named) -> io::Result<()> {
         syscalls::remove(self.descriptor(), name, 0)
     }
@@ -159,10 +169,27 @@ impl Root {
 
     /// A number that the directory which a name leads to has alone.
     pub(super) fn location(&self, name: &str) -> io::Result<u128> {
-        let status = self.status(name)?;
-        // Some systems have another type for one of these.
-        #[allow(clippy::unnecessary_cast)]
-        Ok(u128::from(status.st_dev as u64) << 64 | u128::from(status.st_ino as u64))
+        self.status(name).map(|status| location(&status))
+    }
+
+    /// Whether a directory that this one is in has this location. Those above one that may not be read are not known.
+    pub(super) fn is_below(&self, other: u128) -> io::Result<bool> {
+        let above = named("..")?;
+        let mut last = location(&status_of(&self.0)?);
+        let mut directory = syscalls::open(self.descriptor(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
+        loop {
+            let opened = match directory {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
+                opened => opened?,
+            };
+            let here = location(&status_of(&opened)?);
+            // The root of all is its own parent.
+            if here == other || here == last {
+                return Ok(here == other && here != last);
+            }
+            directory = syscalls::open(opened.as_raw_fd(), &above, libc::O_RDONLY | libc::O_DIRECTORY);
+            last = here;
+        }
     }
 
     /// Calls `one` for each name below a directory until it returns `false`. A directory that does not exist has none.
@@ -195,6 +222,12 @@ impl Root {
         }
         Ok(())
     }
+}
+
+/// A number that a directory has alone.
+#[allow(clippy::unnecessary_cast, reason = "some systems have another type for one of these")]
+fn location(status: &stat) -> u128 {
+    u128::from(status.st_dev as u64) << 64 | u128::from(status.st_ino as u64)
 }
 
 /// The length of a file, if it is one. What is neither that nor a directory is `Unsupported`.
