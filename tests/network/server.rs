@@ -206,7 +206,7 @@ impl Server {
         *self.state.versions_sent.lock().unwrap() = Some(lines);
     }
 
-    /// From now on requests without bytes are answered with this status.
+    /// From now on requests without bytes are answered with this status; 200: but without a length.
     pub fn refuse_heads(&self, status: usize) {
         self.state.refuses_heads.store(status, SeqCst);
     }
@@ -325,7 +325,8 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
     }
     if method == "HEAD" && state.refuses_heads.load(SeqCst) > 0 {
         let status = state.refuses_heads.load(SeqCst);
-        return write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").is_ok();
+        let length = if status == 200 { "Transfer-Encoding: chunked" } else { "Content-Length: 0" };
+        return write!(stream, "HTTP/1.1 {status} X\r\n{length}\r\n\r\n").is_ok();
     }
     if let Some((mut status, lines, mut body)) = store::answer(state, request) {
         if let Some(Fault::Done(other)) = fault {

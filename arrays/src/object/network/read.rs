@@ -159,7 +159,7 @@ impl Source {
         let meta = match found {
             Ok(result) => etag::meta(&result),
             Err(error) if failure::is_absent(&error) => return Ok(None),
-            Err(error) if self.is_http && failure::is_method_refused(&error) => {
+            Err(error) if self.is_http && (failure::is_method_refused(&error) || failure::is_unusable(&error)) => {
                 let Some(meta) = self.head_of_first_byte(path).await? else { return Ok(None) };
                 meta
             }
@@ -169,7 +169,8 @@ impl Source {
         Ok(Some(meta))
     }
 
-    /// The same from a server that refuses such requests: it is asked for the first byte.
+    /// The same from a server that refuses such requests, or does not say how long the object is: it is asked for the
+    /// first byte.
     async fn head_of_first_byte(&self, path: &Path) -> Result<Option<ObjectMeta>, Ended> {
         for range in [Some(GetRange::Bounded(0..1)), None] {
             match self.store.get_opts(path, GetOptions { range, ..GetOptions::default() }).await {
