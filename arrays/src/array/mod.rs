@@ -48,7 +48,7 @@ use crate::cache::Cache;
 use crate::dataset::{Attribute, Attributes, Opened};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::grid::Access;
+use crate::grid::{Access, Dimension};
 use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
 use crate::object::{Memory, Storage, check_name};
@@ -666,6 +666,21 @@ impl Array {
         }
         let names = [documents::V3, documents::V2_ARRAY].map(|last| documents::below(&self.name, last).ok());
         names.into_iter().flatten().find_map(|object| self.storage.lasting_version(&object))
+    }
+
+    /// The most bytes that are kept of the index of its chunks while they are read.
+    pub(crate) fn index_memory(&self) -> usize {
+        /// What an HDF5 file keeps of it.
+        const KEPT: usize = 8 << 20;
+        let dimensions = self.variable().dimensions();
+        let num_chunks = dimensions.iter().map(Dimension::num_chunks).fold(1, usize::saturating_mul);
+        // An entry of a B-tree is a key with an offset for each dimension, and an address; nodes may be half full.
+        let of_chunk = 2 * (8 * (dimensions.len() + 1) + 24);
+        match (self.format(), &self.stored) {
+            ("HDF5", Stored::Joined(_)) => num_chunks.saturating_mul(of_chunk),
+            ("HDF5", _) => num_chunks.saturating_mul(of_chunk).min(KEPT),
+            _ => 0,
+        }
     }
 
     /// The storage that it is in, and its name there.

@@ -1,5 +1,6 @@
 //! How much memory a pass takes at most: the boxes, what each thread needs to decode and to encode, what is on its way
-//! from and to a storage with latency, and a reserve for all that is small.
+//! from and to a storage with latency, what is kept of the index of the source's chunks, and a reserve for all that is
+//! small.
 
 use super::pass::Side;
 use crate::grid::Access;
@@ -59,7 +60,8 @@ impl Needs<'_> {
         let writes = self.target.map_or(0, |side| self.writing(side, lens));
         let lane = bytes.saturating_add(reads).saturating_add(writes);
         let reserve = RESERVE.saturating_add((lanes * threads).saturating_mul(RESERVE_OF_THREAD));
-        lane.saturating_mul(lanes).saturating_add(reserve)
+        let index = self.source.map_or(0, |side| side.index_bytes);
+        lane.saturating_mul(lanes).saturating_add(reserve).saturating_add(index)
     }
 
     /// What a lane needs to read.

@@ -365,6 +365,7 @@ fn is_at_or_below(storage: &Storage, name: &str, other: &Storage, other_name: &s
 /// The source as a side of a pass.
 fn side_of<'a>(source: &'a Array, options: &RechunkOptions<'_>) -> Result<Side<'a>> {
     let all = Side::all(source.variable(), source.store(), Access::Read);
+    let all = Side { index_bytes: source.index_memory(), ..all };
     if *source.element_type() == ElementType::String {
         let words = "rechunking variable-length strings, whose memory is not known before they are read";
         return Err(ErrorKind::Unsupported(words).into());

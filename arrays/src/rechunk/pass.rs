@@ -25,6 +25,8 @@ pub(super) struct Side<'a> {
     pub start: Vec<usize>,
     pub count: Vec<usize>,
     pub stride: Vec<isize>,
+    /// The bytes that are kept of the index of its chunks.
+    pub index_bytes: usize,
     /// The dimensions that both sides have. Of any other one element is selected.
     pub kept: Vec<usize>,
 }
@@ -34,7 +36,8 @@ impl<'a> Side<'a> {
     pub(super) fn all(variable: &'a Variable, store: &'a ChunkStore<'a>, access: Access) -> Self {
         let count: Vec<usize> = variable.grid(access).dimensions().iter().map(crate::grid::Dimension::len).collect();
         let rank = count.len();
-        Side { variable, store, start: vec![0; rank], count, stride: vec![1; rank], kept: (0..rank).collect() }
+        let (start, stride, kept) = (vec![0; rank], vec![1; rank], (0..rank).collect());
+        Side { variable, store, start, count, stride, index_bytes: 0, kept }
     }
 
     /// The shape of what is selected.

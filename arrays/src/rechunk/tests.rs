@@ -1017,3 +1017,22 @@ fn journals_without_boxes_are_refused() {
     to.write(&journal, text.as_bytes()).unwrap();
     assert_eq!(values(&go(0).unwrap().array), expected);
 }
+
+/// What is kept of the index of an HDF5 file's chunks counts.
+#[test]
+#[cfg(all(not(miri), feature = "hdf5"))]
+fn the_index_of_chunks_counts() {
+    let array = Array::open("../tests/vectors/unattached.nc", "v", Access::Read).unwrap();
+    let storage = memory();
+    let least_of = |array: &Array| {
+        let description = |same: Description<'_>| Ok(least(array, &same.with_chunk_shape(&[4, 1]).with_codecs(&[])));
+        array.describe(description).unwrap()
+    };
+    let options = RechunkOptions::default();
+    let same = |same: Description<'_>| {
+        rechunk_in(&array, &storage, "", &same.with_chunk_shape(&[1, 3]).with_codecs(&[]), &options)
+    };
+    let same = array.describe(same).unwrap().array;
+    // An entry for each of the four chunks, twice; and what small reads of the file are merged to.
+    assert_eq!(least_of(&array), least_of(&same) + 4 * 2 * (3 * 8 + 24) + (1 << 20));
+}
