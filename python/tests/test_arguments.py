@@ -118,6 +118,12 @@ def test_other_wrong_arguments(new, tmp_path):
             texts[...] = wrong
 
 
+def test_the_contents_of_a_file_are_no_path(tmp_path):
+    with pytest.raises(ValueError, match="path: .*contains a NUL") as caught:
+        nczchunk.open(b"\x89HDF\0" * 10_000)
+    assert len(str(caught.value)) < 2000
+
+
 def test_a_path_with_a_nul_is_no_other_path(tmp_path):
     array = nczchunk.create(tmp_path / "a", shape=(2,), dtype="i4")
     array[...] = 7

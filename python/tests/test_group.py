@@ -94,6 +94,18 @@ def test_what_groups_refuse(tmp_path):
             write()
 
 
+def test_a_group_that_is_missing_is_named_with_the_path(tmp_path):
+    nczchunk.create_group(tmp_path / "a")
+    os.mkdir(tmp_path / "empty")
+    for path in [tmp_path / "a", DATA / "coads_sst.nc"]:
+        for look in [nczchunk.list_nodes, nczchunk.open_group]:
+            with pytest.raises(nczchunk.errors.NotFound, match=f"^{re.escape(str(path))}: q: no such group$"):
+                look(path, "q")
+    for look in [nczchunk.list_nodes, nczchunk.open_group]:
+        with pytest.raises(nczchunk.errors.NotSupported, match=f"^{re.escape(str(tmp_path / 'empty'))}: the format is"):
+            look(tmp_path / "empty")
+
+
 def test_groups_of_netcdf_and_zip_files(tmp_path):
     with nczchunk.NewZip(tmp_path / "a.zip") as new:
         nczchunk.create(new, "g/a", shape=(4,), dtype="i4")[...] = [1, 2, 3, 4]

@@ -524,3 +524,40 @@ def test_lists_of_fsspec_are_not_kept(tmp_path):
         assert sorted(one.name for one in nczchunk.list_nodes(fs)) == ["", "a", "b"]
         os.rename(tmp_path / "group" / "b", tmp_path / "group" / "c")
         assert sorted(one.name for one in nczchunk.list_nodes(fs)) == ["", "a", "c"]
+
+
+def in_child(use):
+    """Whether use() returns True in a child that is forked."""
+    pid = os.fork()
+    if not pid:
+        try:
+            signal.alarm(20)
+            os._exit(0 if use() else 1)
+        finally:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@pytest.mark.unix
+def test_a_child_that_is_forked_waits_for_none_of_its_parent_s_reads():
+    adapter = nczchunk.storage._Adapter(None)
+    parents = nczchunk.storage._of_thread(adapter)
+    parents.ended.put((1, None))
+    assert in_child(lambda: nczchunk.storage._of_thread(adapter) is not parents)
+    assert nczchunk.storage._of_thread(adapter) is parents
+
+
+@pytest.mark.unix
+def test_a_child_that_is_forked_does_not_wait_for_threads_of_obstore_s(tmp_path):
+    store = pytest.importorskip("obstore.store").LocalStore(tmp_path)
+    array = nczchunk.create(store, "v", shape=(4,), dtype="i4", chunks=(2,))
+    array[...] = 5
+
+    def is_refused(use):
+        with pytest.raises(nczchunk.errors.StorageFailure, match="forked"):
+            use()
+        return True
+
+    for use in [lambda: array[...], lambda: array.__setitem__(0, 1), lambda: nczchunk.open(store, "v")]:
+        assert in_child(lambda: is_refused(use))
+    assert array[...].tolist() == [5] * 4

@@ -486,3 +486,16 @@ def test_paths_begin_at_home_or_in_the_working_directory(tmp_path, monkeypatch):
             assert os.path.isabs(found["v"].encoding["source"])
     if hasattr(xarray, "open_datatree"):
         assert xarray.open_datatree("~/a", engine="nczchunk")["v"].values.tolist() == [3, 3]
+
+
+def test_the_options_of_the_engine_are_given_by_xarray(tmp_path):
+    nczchunk.create(tmp_path / "a", "v", shape=(40,), dtype="i4", dims=["x"], chunks=(20,))[...] = 3
+    cache = nczchunk.Cache(1 << 20)
+    for given in [{"chunk_cache": cache, "threads": 1}, {"backend_kwargs": {"chunk_cache": cache}}]:
+        before = cache.statistics().misses
+        with xarray.open_dataset(tmp_path / "a", engine="nczchunk", **given) as found:
+            assert found["v"][:30].values.tolist() == [3] * 30
+        assert cache.statistics().misses > before
+    for wrong in [{"chunk_cache": True}, {"threads": 0}, {"memory_limits": 5}]:
+        with pytest.raises((TypeError, ValueError), match=next(iter(wrong)).removeprefix("chunk_")):
+            xarray.open_dataset(tmp_path / "a", engine="nczchunk", **wrong)

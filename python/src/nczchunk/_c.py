@@ -104,6 +104,10 @@ def texts(name, given):
     return (c_char_p * max(1, len(given)))(*[text(name, one) for one in given])
 
 
+# How much of a path that is none messages show.
+_MOST_SHOWN = 300
+
+
 def path_bytes(name, given):
     """A path as the library takes it, in the encoding of the file system."""
     try:
@@ -111,7 +115,10 @@ def path_bytes(name, given):
     except TypeError:
         raise TypeError(f"{name}: expected a str, bytes or os.PathLike object, found {given!r}") from None
     if b"\0" in encoded:
-        raise ValueError(f"{name}: {given!r} contains a NUL character")
+        # It may be what is in a file.
+        given = os.fspath(given)
+        more = "..." if len(given) > _MOST_SHOWN else ""
+        raise ValueError(f"{name}: {given[:_MOST_SHOWN]!r}{more} contains a NUL character")
     return encoded
 
 

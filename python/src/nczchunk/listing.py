@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _c, errors, limits
 from ._c import FOUND, c
 from .attributes import collect, left_out
-from .storage import same_as_path
+from .storage import same_as_path, shown
 
 if TYPE_CHECKING:
     from .array import Path
@@ -49,9 +49,21 @@ def list_nodes(path: Path, group: str = "", *, recursive: bool = True,
 def one_node(path: Path, name: str, memory_limits: MemoryLimits | None) -> Node:
     """A group or an array, without what is in it."""
     encoded = _c.text("name", name)
-    [node] = _c.collect(FOUND, _node, lambda found, _: limits.within(
-        memory_limits, c.storage_open, path, lambda storage: _c.call(c.list_node, storage, encoded, found, None)))
+    [node] = _named(path, name, lambda: _c.collect(FOUND, _node, lambda found, _: limits.within(
+        memory_limits, c.storage_open, path, lambda storage: _c.call(c.list_node, storage, encoded, found, None))))
     return node
+
+
+def _named(path, name, call):
+    """Returns what call() returns. If nothing known is there, the error names the path and what is looked for."""
+    try:
+        return call()
+    except (errors.NotFound, errors.NotSupported) as error:
+        message, where = str(error).replace("no such variable", "no such group"), shown(path)
+        if message.startswith(where):
+            raise
+        where += "" if message.startswith(name) else f": {name}"
+        raise error.about(f"{where}: {message}") from None
 
 
 def _each(path, group, recursive, memory_limits, made_of):
@@ -65,7 +77,7 @@ def _each(path, group, recursive, memory_limits, made_of):
             limits.within(memory_limits, c.storage_open, path,
                           lambda storage: _c.call(c.list_in, storage, *arguments, found, None))
 
-    return _c.collect(FOUND, made_of, call)
+    return _named(path, group, lambda: _c.collect(FOUND, made_of, call))
 
 
 class _Enough(Exception):

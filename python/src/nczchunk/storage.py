@@ -286,9 +286,10 @@ class _Adapter:
 
     def __init__(self, store: Any) -> None:
         self.store = store
-        # What each thread has in flight. (A thread of the library's is a new one to Python at each callback, so that
-        # nothing local to it stays; its number does.)
-        self.threads: dict[int, _Thread] = {}
+        # What each thread has in flight, by the numbers of the process and the thread. (A thread of the library's is a
+        # new one to Python at each callback, so that nothing local to it stays; its number does. A child that is forked
+        # may have a thread with the number of one of its parent, for whose reads it must not wait.)
+        self.threads: dict[tuple[int, int], _Thread] = {}
 
     def begin(self, loop: Any) -> None:
         """Makes it ready to be used. Its coroutines run in this loop, if there is one."""
@@ -460,12 +461,27 @@ class _Obstore(_Adapter):
     """A store of obstore's, of which each answer tells the object's length and its version."""
 
     tells_versions = True
+    # The process that uses threads of obstore's. They are not in its children that are forked, where what waits for
+    # them never ends.
+    _with_threads: int | None = None
 
     def __init__(self, store: Any, obstore: Any, given: Any = None, read_only: bool = False) -> None:
         super().__init__(given or store)
-        self.at, self.obstore, self.is_writable = store, obstore, not read_only
+        self.at, self._obstore, self.is_writable = store, obstore, not read_only
         self.is_in_flight = type(store).__name__ not in ("MemoryStore", "LocalStore")
         self.is_in_memory = type(store).__name__ == "MemoryStore"
+
+    @property
+    def obstore(self) -> Any:
+        """The module, to be used."""
+        if type(self.at).__name__ != "MemoryStore":
+            process = os.getpid()
+            if _Obstore._with_threads is None:
+                _Obstore._with_threads = process
+            if _Obstore._with_threads != process:
+                raise RuntimeError("obstore cannot be used in a process that was forked by one that has used it: start "
+                                   "processes by spawn")
+        return self._obstore
 
     def loop(self) -> Any:
         return _own_loop()
@@ -744,7 +760,7 @@ def _cancel(thread: int) -> None:
     """Ends the reads that a thread has in flight."""
     def cancel() -> None:
         for adapter in list(_adapters.values()):
-            of = adapter.threads.get(thread)
+            of = adapter.threads.get((os.getpid(), thread))
             for future in list(of.futures.values()) if of else ():
                 future.cancel()
 
@@ -793,7 +809,7 @@ def _READ(user, pointer):
 
 def _of_thread(adapter: _Adapter) -> _Thread:
     """What this thread has in flight."""
-    return adapter.threads.setdefault(threading.get_ident(), _Thread())
+    return adapter.threads.setdefault((os.getpid(), threading.get_ident()), _Thread())
 
 
 @_c.READ_CALLBACK

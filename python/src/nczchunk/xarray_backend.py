@@ -20,7 +20,7 @@ from xarray.core import indexing
 
 from . import limits
 from ._c import NO_VARIABLE, c
-from .array import open_in
+from .array import check_options, open_in
 from .errors import Error, NotFound
 from .group import open_group
 from .listing import list_nodes
@@ -260,10 +260,11 @@ def _number(text):
         return struct.unpack("<d", base64.b64decode(text, validate=True))[0]
 
 
-def _dataset(tree, group, threads=None, cache=..., drop_variables=None, **given):
+def _dataset(tree, group, threads=None, chunk_cache=..., drop_variables=None, **given):
     """The dataset of a group of a tree. given: how it is decoded."""
+    check_options(threads, chunk_cache, tree.memory_limits)
     left_out = [drop_variables] if isinstance(drop_variables, str) else drop_variables or ()
-    store = _Store(tree, group, threads, cache, set(left_out))
+    store = _Store(tree, group, threads, chunk_cache, set(left_out))
     return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **given)
 
 
@@ -274,17 +275,18 @@ class Backend(BackendEntrypoint):
     # xarray passes on these alone. It finds them itself only for an engine's name, and not for its class.
     open_dataset_parameters = (
         "filename_or_obj", "mask_and_scale", "decode_times", "concat_characters", "decode_coords", "drop_variables",
-        "use_cftime", "decode_timedelta", "group", "threads", "cache", "memory_limits")
+        "use_cftime", "decode_timedelta", "group", "threads", "chunk_cache", "memory_limits")
     supports_groups = True
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True,
                      decode_coords=True, drop_variables=None, use_cftime=None, decode_timedelta=None, group="",
-                     threads=None, cache=..., memory_limits=None) -> Dataset:
-        """group: the path of the group below the path. threads, cache, memory_limits: as for nczchunk.open()."""
+                     threads=None, chunk_cache=..., memory_limits=None) -> Dataset:
+        """group: the path of the group below the path. threads, memory_limits: as for nczchunk.open(). chunk_cache: its
+        cache, for xarray has a ``cache`` of its own."""
         given = dict(mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
                      decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime,
                      decode_timedelta=decode_timedelta)
-        return _dataset(_Tree(filename_or_obj, memory_limits), group, threads, cache, **given)
+        return _dataset(_Tree(filename_or_obj, memory_limits), group, threads, chunk_cache, **given)
 
     def open_groups_as_dict(self, filename_or_obj, *, group="", memory_limits=None, **given) -> dict[str, Dataset]:
         """The datasets of a group and of all groups below it, by their paths from it. The arguments are those of
