@@ -7,6 +7,8 @@
  * - With COUNTED_MALLOC_WRAPS the linker, told --wrap=malloc and so on, has the program's own calls come here, and
  *   those of a library that it is statically linked to. From here they go on to malloc, whosever it is: valgrind's, a
  *   sanitizer's or glibc's. What glibc allocates for itself is not counted.
+ *
+ * If counted_threads.h is included before it, what glibc keeps of threads is not among what is allocated and not freed.
  */
 #ifndef COUNTED_MALLOC_H
 #define COUNTED_MALLOC_H
@@ -56,9 +58,15 @@ static int may_allocate(void)
     return 0;
 }
 
+#ifdef COUNTED_THREADS_H
+#define IS_OF_THREADS begins_thread
+#else
+#define IS_OF_THREADS 0
+#endif
+
 static void *counted(void *memory)
 {
-    __atomic_add_fetch(&live_allocations, memory != NULL, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&live_allocations, memory != NULL && !IS_OF_THREADS, __ATOMIC_RELAXED);
     return memory;
 }
 
@@ -94,7 +102,7 @@ int COUNTED(posix_memalign)(void **memory, size_t alignment, size_t size)
 
 void COUNTED(free)(void *memory)
 {
-    __atomic_sub_fetch(&live_allocations, memory != NULL, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&live_allocations, memory != NULL && !IS_OF_THREADS, __ATOMIC_RELAXED);
     REAL(free)(memory);
 }
 

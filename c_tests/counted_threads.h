@@ -17,6 +17,9 @@ static long threads_begun;
 static long threads_allowed = -1;
 /* How many were refused. */
 static long threads_refused;
+/* Whether this thread is in glibc's pthread_create. What that allocates stays with the stack of a thread that has
+ * ended, for the next one: the more threads there are at a time, the more of it. counted_malloc.h counts none of it. */
+static __thread int begins_thread;
 
 typedef int create_function(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                             void *argument);
@@ -25,6 +28,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 {
     create_function *create;
     void *symbol = dlsym(RTLD_NEXT, "pthread_create");
+    int status;
 
     CHECK(symbol != NULL);
     memcpy(&create, &symbol, sizeof create);
@@ -35,7 +39,10 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     if (threads_allowed > 0)
         threads_allowed--;
     __atomic_fetch_add(&threads_begun, 1, __ATOMIC_RELAXED);
-    return create(thread, attributes, start, argument);
+    begins_thread = 1;
+    status = create(thread, attributes, start, argument);
+    begins_thread = 0;
+    return status;
 }
 
 #endif

@@ -63,6 +63,35 @@ static void texts_are_written_and_read(nczchunk_storage *storage, size_t format)
     nczchunk_array_close(array);
 }
 
+/* The fill value is one that was set, also if it is an empty one. */
+static void a_fill_value_is_told_if_there_is_one(nczchunk_storage *storage)
+{
+    const char *const documents[3] = {"\"none\"", "\"\"", "null"}, *const fill_values[3] = {"none", "", NULL};
+
+    for (size_t i = 0; i < 3; i++) {
+        char document[256];
+        nczchunk_array *array = NULL;
+        char *const *told, *read = NULL;
+        const size_t start = 0;
+        const int len = snprintf(document, sizeof document,
+                                 "{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [1], \"dtype\": \"|O\", "
+                                 "\"fill_value\": %s, \"order\": \"C\", \"compressor\": null, "
+                                 "\"filters\": [{\"id\": \"vlen-utf8\"}]}",
+                                 documents[i]);
+
+        CHECK_OK(nczchunk_storage_write(storage, "filled/.zarray", document, (size_t)len, NULL));
+        CHECK_OK(nczchunk_array_open_in(storage, "filled", NCZCHUNK_READ, &array, NULL));
+        told = nczchunk_var_fill_value(nczchunk_array_var(array));
+        CHECK_EQ(told != NULL, fill_values[i] != NULL);
+        if (told != NULL)
+            CHECK_STR(*told, fill_values[i]);
+        CHECK_OK(nczchunk_array_read(array, &start, NULL, NULL, &read, NULL));
+        CHECK_STR(read, fill_values[i] != NULL ? fill_values[i] : "");
+        nczchunk_strings_free(1, &read);
+        nczchunk_array_close(array);
+    }
+}
+
 /* A NULL that is written is an empty text; what is not UTF-8 is not written. Nobody's text is taken. */
 /* All strings in one block of memory, one behind the other, each with a NUL at its end. */
 static void strings_are_read_into_one_block(nczchunk_storage *storage)
@@ -273,6 +302,7 @@ int main(void)
         nczchunk_storage_free(storage);
     }
     CHECK_OK(nczchunk_storage_memory(&storage, NULL));
+    a_fill_value_is_told_if_there_is_one(storage);
     strings_are_read_into_one_block(storage);
     what_is_written_is_checked(storage);
     an_array_gets_another_shape(storage);
