@@ -214,9 +214,9 @@ impl FileFormat for Hdf5 {
         Ok(())
     }
 
-    /// The dimensions that a group of a file defines: those of its members that are dimension scales. What several links
-    /// lead to counts once, and what cannot be read defines none. As netCDF has it, an unlimited one is as long as the
-    /// longest array that has it, in the group or in one below.
+    /// The dimensions that a group of a file defines: those of its members that are dimension scales. What several
+    /// links lead to counts once, and what cannot be read defines none. As netCDF has it, an unlimited one is as long
+    /// as the longest array that has it, in the group or in one below.
     fn dimensions(&self, storage: &Storage, file: &str, name: &str) -> Result<Vec<GroupDimension>> {
         let (files, first) = Files::open(storage, file)?;
         let Found { file, header, .. } = find(&files, &first, name)?;

@@ -115,7 +115,7 @@ mod tests {
     fn characters_are_denser_for_more() {
         let picture = picture(&[&[0.0, 1.0, 4.5, f64::NAN, 9.0, 99.0], &[f64::NAN; 6]]);
         let lines = picture.framed(Depth::Plain, &Axis::of_indices("y", 0..2, 5), &Axis::of_indices("x", 0..6, 1));
-        assert_eq!(lines, ["y", "0┤.:+ ", "5┤", " └┬─────", "  0", "  x"]);
+        assert_eq!(lines, ["y", "0┤.:+ @@", "5┤", " └┬─────", "  0", "  x"]);
         assert_eq!(picture.legend(Depth::Plain, "m"), "0 .:-=+*#%@ 9 m");
     }
 
