@@ -30,6 +30,8 @@ def write_netcdf(path, kind):
         t = file.createVariable("t", "i2", ("time", "y", "x"), fill_value=-9, zlib=kind == "NETCDF4")
         t[:5], t.units = np.arange(5 * 620).reshape(5, 20, 31) % 100, "K"
         file.createVariable("c", "f4", ("y", "x"))[:] = np.arange(620).reshape(20, 31)
+        # One is the fill value, which VirtualiZarr takes for floating-point numbers from where kerchunk has it.
+        file.createVariable("m", "f4", ("y", "x"), fill_value=7)[:] = np.arange(620).reshape(20, 31)
         file.createVariable("s", "i4", ())[...] = 7
 
 

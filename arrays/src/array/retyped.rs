@@ -49,10 +49,16 @@ impl<'a> RetypedAttributes<'a> {
         let own = own.copied_members(|name| !is_left_out || name != FILL_VALUE)?;
         let mut list = Vec::new();
         let told = source.attributes().iter().find(|attribute| attribute.name() == FILL_VALUE);
-        if let Some(attribute) = told.filter(|_| !is_left_out) {
-            if let Some(number) = fill_number(attribute, element, is_v3)? {
-                alloc::push(&mut list, (FILL_VALUE, number))?;
-            }
+        let number = match told.filter(|_| !is_left_out) {
+            Some(attribute) => fill_number(attribute, element, is_v3)?,
+            // In Zarr v2 the fill value itself marks what is missing, for xarray and for netCDF-C.
+            None => match source.fill_value().filter(|_| is_v3 && source.format() == zarr::Format::V2.name(false)) {
+                Some(bytes) => fill_as_v3(element, bytes, element)?,
+                None => None,
+            },
+        };
+        if let Some(number) = number {
+            alloc::push(&mut list, (FILL_VALUE, number))?;
         }
         Ok(RetypedAttributes { json: json::compact(&own)?, list })
     }
@@ -132,15 +138,20 @@ fn words<const N: usize, T>(bytes: &[u8], word: impl Fn([u8; N]) -> T) -> Result
 /// The fill value of an array with such elements, if it is a number and is another JSON there.
 fn fill_number<'a>(attribute: &'a Attribute, element: ElementType, is_v3: bool) -> Result<Option<Values<'a>>> {
     let Stored::Bytes(bytes) = &attribute.values else { return Ok(None) };
-    let Some(number) = attribute.element.to_f64(bytes) else { return Ok(None) };
-    if !is_v3 {
-        return Values::of(attribute).map(Some);
+    if is_v3 {
+        return fill_as_v3(attribute.element, bytes, element);
     }
+    if attribute.element.to_f64(bytes).is_some() { Values::of(attribute).map(Some) } else { Ok(None) }
+}
+
+/// A fill value of a type, if it is a number, as Zarr v3 has it for an array with such elements.
+fn fill_as_v3<'a>(own: ElementType, bytes: &[u8], element: ElementType) -> Result<Option<Values<'a>>> {
+    let Some(number) = own.to_f64(bytes) else { return Ok(None) };
     if matches!(element, ElementType::Half | ElementType::Float | ElementType::Double) {
         return fill_text(number).map(Some);
     }
     // What the elements cannot be stays as it is.
-    let whole = attribute.element.to_integer(bytes).or(Some(number as i128).filter(|_| number.fract() == 0.0));
+    let whole = own.to_integer(bytes).or(Some(number as i128).filter(|_| number.fract() == 0.0));
     let whole = whole.filter(|whole| element.integers().is_some_and(|all| all.contains(whole)));
     let integer = |whole: i128| match i64::try_from(whole) {
         Ok(signed) => Ok(Values::Int64(alloc::copied(&[signed])?)),

@@ -625,6 +625,52 @@ fn unknown_members_and_consolidated_metadata() {
     assert_eq!(document(&storage, "g/v/.zattrs").unwrap(), "{}\n");
 }
 
+/// The fill value of Zarr v2 is what `_FillValue` is elsewhere, for kerchunk, xarray and netCDF-C.
+#[test]
+fn what_marks_missing_elements_is_where_others_look_for_it() {
+    let storage = storage();
+    let described = |element, json| {
+        let v2 = Description::new(&[4], element).with_chunk_shape(&[2]).with_format(ArrayFormat::ZarrV2);
+        v2.with_attributes_json(json)
+    };
+    let told = |text: &str, name: &str| {
+        let references = crate::json::read(text.as_bytes()).unwrap();
+        let refs = references.get("refs").unwrap_or(&references);
+        refs.get(name).and_then(crate::json::Value::as_str).unwrap().to_owned()
+    };
+    let fill = r#"{"_FillValue": -1.5, "units": "K"}"#;
+    let array = Array::create_in(&storage, "f", &described(ElementType::Float, fill)).unwrap();
+    array.write(&Hyperslab::new(&[0], &[2]), &[1f32, 2.0]).unwrap();
+    // An absent chunk reads as zeros, so these are the fill value.
+    let text = crate::references(&storage, "f", "u").unwrap();
+    assert!(told(&text, "f/.zarray").contains(r#""fill_value":0.0"#), "{text}");
+    assert!(told(&text, "f/.zattrs").contains("_FillValue"), "{text}");
+    array.write(&Hyperslab::all(), &[1f32, 2.0, 3.0, 4.0]).unwrap();
+    let text = crate::references(&storage, "f", "u").unwrap();
+    assert!(told(&text, "f/.zarray").contains(r#""fill_value":-1.5"#), "{text}");
+    assert!(!told(&text, "f/.zattrs").contains("_FillValue") && told(&text, "f/.zattrs").contains("units"), "{text}");
+    // Integers are read by all where they are.
+    let array = Array::create_in(&storage, "i", &described(ElementType::Int, r#"{"_FillValue": -1}"#)).unwrap();
+    array.write(&Hyperslab::all(), &[1i32, 2, 3, 4]).unwrap();
+    let text = crate::references(&storage, "i", "u").unwrap();
+    assert!(told(&text, "i/.zattrs").contains("_FillValue"), "{text}");
+    // In Zarr v3 it is an attribute: as xarray has it, of numbers in base64 and of integers as it is.
+    let (half, seven) = (0.5f32.to_ne_bytes(), (-7i16).to_ne_bytes());
+    let filled = described(ElementType::Float, "{}").with_fill_value(&half);
+    let source = Array::create_in(&storage, "g", &filled).unwrap();
+    let copied = |source: &Array, name: &str, format| {
+        let to = self::storage();
+        source.describe_as(format, |as_it_is| Array::create_in(&to, name, &as_it_is)).unwrap();
+        document(&to, &format!("{name}/{}", if format == ArrayFormat::ZarrV3 { "zarr.json" } else { ".zattrs" }))
+    };
+    let found = copied(&source, "g", ArrayFormat::ZarrV3).unwrap();
+    assert!(found.contains(r#""_FillValue": "AAAAAAAA4D8=""#), "{found}");
+    assert!(!copied(&source, "g", ArrayFormat::ZarrV2).unwrap_or_default().contains("_FillValue"));
+    let filled = described(ElementType::Short, "{}").with_fill_value(&seven);
+    let found = copied(&Array::create_in(&storage, "h", &filled).unwrap(), "h", ArrayFormat::ZarrV3).unwrap();
+    assert!(found.contains(r#""_FillValue": -7"#), "{found}");
+}
+
 #[test]
 fn attributes_are_written_at_once() {
     for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3, ArrayFormat::NcZarr] {

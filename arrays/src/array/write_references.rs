@@ -6,14 +6,14 @@
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-use super::documents::{V2_ARRAY, below};
+use super::documents::{V2_ARRAY, V2_ATTRIBUTES, below};
 #[cfg(not(feature = "parquet"))]
 use super::references::WITHOUT_PARQUET;
 use super::references::may_be_parquet;
 use super::{Array, ArrayFormat, Description, UnlimitedLengths, create_group, list};
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::dataset::Node;
+use crate::dataset::{AttributeValues, Node};
 use crate::dims::{self, Dims};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
@@ -22,6 +22,7 @@ use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
 use crate::object::{ByteRange, Entry, Memory, Name, Storage, check_name, read_whole};
 use crate::store::ChunkState;
+use crate::zarr::{FILL_VALUE, Format};
 
 /// The text of references to all chunks of an array, or of the arrays in a group and in those below it; an empty name
 /// is the storage itself. `url` is what the storage is called in them, a path or a URL; names of objects in it follow.
@@ -156,7 +157,11 @@ impl Writing<'_> {
             chunks.has_absent |= !is_cut && dimension.len() < len;
         }
         let zeros = alloc::copied(&[0; 16])?;
-        let fill_value = variable.fill_value().or(zeros.get(..variable.element_size()));
+        let own = variable.fill_value().or(zeros.get(..variable.element_size()));
+        // What marks missing elements, and reads as absent chunks do if there are any.
+        let marks = marks_missing(array).filter(|marks| !chunks.has_absent || Some(*marks) == own);
+        let is_zarr_v2 = array.format() == Format::V2.name(false) && variable.fill_value().is_some();
+        let fill_value = marks.or(own);
         let (codecs, names): (Vec<_>, Vec<_>) = (
             codecs.iter().map(|(id, number)| (*id, number.as_str())).collect(),
             names.iter().map(String::as_str).collect(),
@@ -172,7 +177,8 @@ impl Writing<'_> {
             description = description.with_fill_value(fill_value);
         }
         Array::create_in(&self.documents, array.name(), &description)?;
-        self.write_as_kerchunk(array.name(), chunks.has_absent)?;
+        let has_fill_value = chunks.has_absent || marks.is_some() || is_zarr_v2;
+        self.write_as_kerchunk(array.name(), has_fill_value, marks.is_some())?;
         let prefix = below(array.name(), "")?;
         for chunk in chunks.stored {
             let mut key = alloc::text(&prefix)?;
@@ -215,14 +221,21 @@ impl Writing<'_> {
         Ok(names)
     }
 
-    /// Changes the document of an array to what kerchunk writes. The compressor is the last filter, for VirtualiZarr
-    /// reads no other. An array that has all of its chunks has no fill value: xarray takes elements that are equal to
-    /// it for missing ones.
-    fn write_as_kerchunk(&self, array: &str, has_absent: bool) -> Result<()> {
+    /// Changes the documents of an array to what kerchunk writes. The compressor is the last filter, for VirtualiZarr
+    /// reads no other. For xarray the fill value marks missing elements, so an array of another format has none unless
+    /// chunks are absent, or it stands for `_FillValue`: of that, VirtualiZarr reads no floating-point numbers.
+    fn write_as_kerchunk(&self, array: &str, has_fill_value: bool, is_attribute: bool) -> Result<()> {
+        if is_attribute {
+            let name = below(array, V2_ATTRIBUTES)?;
+            let text = read_whole(&*self.documents, &name, usize::MAX)?.ok_or(ErrorKind::Internal)?;
+            let mut attributes = json::read(&text)?;
+            attributes.take(FILL_VALUE);
+            self.documents.write(&name, json::compact(&attributes)?.as_bytes())?;
+        }
         let name = below(array, V2_ARRAY)?;
         let text = read_whole(&*self.documents, &name, usize::MAX)?.ok_or(ErrorKind::Internal)?;
         let mut document = json::read(&text)?;
-        if !has_absent {
+        if !has_fill_value {
             document.set("fill_value", Value::Null)?;
         }
         if let Some(compressor @ Value::Object(_)) = document.take("compressor") {
@@ -252,6 +265,17 @@ impl Writing<'_> {
         }
         Ok(())
     }
+}
+
+/// The element that marks what is missing, of floating-point numbers: their `_FillValue`, if it is one of them.
+fn marks_missing(array: &Array) -> Option<&[u8]> {
+    let element = *array.element_type();
+    let attribute = array.attributes().iter().find(|attribute| attribute.name() == FILL_VALUE)?;
+    let AttributeValues::Bytes(bytes) = attribute.values() else { return None };
+    let is_one = matches!(element, ElementType::Half | ElementType::Float | ElementType::Double)
+        && *attribute.element_type() == element
+        && bytes.len() == element.size();
+    is_one.then_some(bytes)
 }
 
 /// The chunks of an array that are stored, each of them whole.
