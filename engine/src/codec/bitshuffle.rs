@@ -164,7 +164,10 @@ impl Codec for Bitshuffle {
             let len = blocks.block_size.min(in_planes - begin);
             let mut ahead = Blocks { ..blocks };
             if begin + len <= needed.start {
-                if matches!(self.inner, Inner::Nothing) { ahead.take(len)? } else { ahead.stored()? };
+                match self.inner {
+                    Inner::Nothing => ahead.take(len),
+                    _ => ahead.stored(),
+                }?;
                 decoded.skip(len);
             } else {
                 let planes = self.planes(&mut ahead, len, &mut memory)?;
