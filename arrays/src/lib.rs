@@ -108,6 +108,7 @@ pub use nczchunk_engine::{
 #[cfg(feature = "arrays")]
 #[doc(hidden)]
 pub use rechunk::remove_rechunk_remains;
+#[cfg(feature = "arrays")]
 pub use rechunk::{RechunkOptions, RechunkPass, RechunkPlan, Rechunked, rechunk, rechunk_in, rechunk_plan};
 #[cfg(feature = "arrays")]
 pub use zarr::{AttributeValue, has_codec};
