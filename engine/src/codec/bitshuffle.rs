@@ -164,10 +164,9 @@ impl Codec for Bitshuffle {
             let len = blocks.block_size.min(in_planes - begin);
             let mut ahead = Blocks { ..blocks };
             if begin + len <= needed.start {
-                match self.inner {
-                    Inner::Nothing => ahead.take(len),
-                    _ => ahead.stored(),
-                }?;
+                let is_plain = matches!(self.inner, Inner::Nothing);
+                let skipped = if is_plain { ahead.take(len) } else { ahead.stored() };
+                skipped?;
                 decoded.skip(len);
             } else {
                 let planes = self.planes(&mut ahead, len, &mut memory)?;
