@@ -201,7 +201,8 @@ pub(super) fn check_parent(path: &Path) -> Result<()> {
 /// Refuses a path within the source: what is made there would be a part of it.
 pub(super) fn check_apart(source: &Path, array: Option<&str>, path: &Path) -> Result<()> {
     let above = path.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
-    let source = source.join(array.unwrap_or_default()).canonicalize();
+    // A slash before the name of an array says nothing, but in a path it would say all.
+    let source = source.join(array.unwrap_or_default().trim_start_matches('/')).canonicalize();
     match (source, above.and_then(|above| above.canonicalize().ok())) {
         (Ok(source), Some(above)) if above.starts_with(&source) => {
             Err(refused(path, "this is within the source, and would be a part of it; choose another destination"))

@@ -135,14 +135,16 @@ fn what_cannot_be_is_refused_and_leaves_nothing() {
     let message = run_at(&directory, &["rechunk", "data/coads_sst.zarr", "@/x", "--chunks", "12,9,9"]).message(1);
     assert!(message.contains("this directory is not empty, and not an array or group"), "{message}");
     run_at(&directory, &["copy", "data/coads_sst.nc", "@/group"]).text();
-    for (source, array, destination) in [("", None, "new"), ("", None, "SST/new"), ("", Some("SST"), "SST/c")] {
-        let (source, destination) = (format!("@/group{source}"), format!("@/group/{destination}"));
-        let mut arguments = vec!["rechunk", &source];
+    let destinations = [(None, "new"), (None, "SST/new"), (Some("SST"), "SST/c"), (Some("/SST"), "SST/new")];
+    for (array, destination) in destinations {
+        let destination = format!("@/group/{destination}");
+        let mut arguments = vec!["rechunk", "@/group"];
         arguments.extend(array);
         arguments.extend([&*destination, "--chunks", "TIME=4"]);
         let message = run_at(&directory, &arguments).message(1);
         assert!(message.contains("this is within the source"), "{message}");
         assert!(!directory.join(&destination[2..]).join(".nczchunk-rechunk-group").exists());
+        assert_eq!(directory.join(&destination[2..]).exists(), destination.ends_with("/c"));
     }
     // Beside an array in its own group it may be.
     run_at(&directory, &["rechunk", "@/group", "SST", "@/group", "--name", "series", "--chunks", "12,9,9"]).text();
