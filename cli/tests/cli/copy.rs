@@ -698,6 +698,7 @@ fn the_third_signal_ends_the_program_wherever_it_is() {
         u64::from_str_radix(caught.trim(), 16).unwrap() & 1 << 14 != 0
     };
     while !is_caught() {
+        assert!(dump.try_wait().unwrap().is_none());
         std::thread::sleep(Duration::from_millis(1));
     }
     let signal = |dump: &mut std::process::Child| {
