@@ -454,8 +454,13 @@ fn for_netcdf(metadata: &mut Metadata, name: &str) -> Result<()> {
         metadata.is_scalar = true;
         return Ok(alloc::push(&mut metadata.dimension_names, Some(alloc::text(SCALAR_DIMENSION)?))?);
     }
-    match metadata.dimension_names.iter().position(Option::is_none) {
-        Some(d) => Err(ErrorKind::Argument("netCDF's dimensions have names").in_dimension(d)),
+    let (names, shape) = (&metadata.dimension_names, &metadata.shape);
+    if let Some(d) = names.iter().position(Option::is_none) {
+        return Err(ErrorKind::Argument("netCDF's dimensions have names").in_dimension(d));
+    }
+    let is_other = |&d: &usize| (0..d).any(|before| names[before] == names[d] && shape[before] != shape[d]);
+    match (0..names.len()).find(is_other) {
+        Some(d) => Err(ErrorKind::Argument("netCDF has one length for a dimension, and here are two").in_dimension(d)),
         None => Ok(()),
     }
 }
@@ -521,5 +526,11 @@ mod tests {
         assert!(matches!(shards.kind(), ErrorKind::Unsupported(_)) && shards.about() == "shards", "{shards}");
         let half = Description::new(&[], ElementType::Half).with_format(ArrayFormat::NcZarr);
         assert!(matches!(refused(half), ErrorKind::Unsupported(_)));
+        for (shape, is_one_length) in [([4, 5, 4], true), ([4, 5, 5], false)] {
+            let twice = Description::new(&shape, ElementType::Short).with_dimension_names(&["x", "y", "x"]);
+            let made = metadata(twice.with_format(ArrayFormat::NcZarr), "v");
+            assert_eq!(made.map_err(|error| error.dimension()).err(), if is_one_length { None } else { Some(Some(2)) });
+            assert!(metadata(twice, "v").is_ok());
+        }
     }
 }

@@ -47,9 +47,7 @@ impl Group {
         let (mut unlimited, mut dimensions) = (BTreeSet::new(), Vec::new());
         // A dimension has one length in the copy, too.
         let lengths = UnlimitedLengths::of(&self.storage, &self.nodes)?;
-        if format == Format::Nczarr {
-            self.compare(new, &lengths)?;
-        }
+        self.compare(new, &lengths)?;
         for node in &self.nodes {
             let name = self.relative(node);
             let about = |error: Error| Failure::failed(format_args!("{}: {}", shown(node), words(&error)));
@@ -90,9 +88,10 @@ impl Group {
         Ok(format!("{copied}{lost}"))
     }
 
-    /// That there is memory enough for each array.
+    /// That there is memory enough for each array, and that the lengths of dimensions suit the format.
     pub(super) fn check_plans(&self, new: &NewArray, how: &How) -> Result<()> {
         let lengths = UnlimitedLengths::of(&self.storage, &self.nodes)?;
+        self.compare(new, &lengths)?;
         for node in self.nodes.iter().filter(|node| !node.is_group() && node.error().is_none()) {
             let source = Array::open_in(&self.storage, node.name(), Access::Read)?;
             if *source.element_type() != ElementType::String {
@@ -119,8 +118,11 @@ impl Group {
         Err(Failure::failed(format_args!("{}: {reason}; --skip-unreadable copies the rest", shown(node))))
     }
 
-    /// That netCDF-C can read the copy: it has one length for a dimension in a group.
+    /// That netCDF-C can read a copy for it: it has one length for a dimension in a group.
     fn compare<'n>(&'n self, new: &NewArray, lengths: &UnlimitedLengths<'n>) -> Result<()> {
+        if new.format() != Format::Nczarr {
+            return Ok(());
+        }
         let mut known = HashMap::new();
         for node in self.nodes.iter().filter(|node| node.error().is_none()) {
             let group = node.name().rsplit_once('/').map_or("", |(group, _)| group);
@@ -128,7 +130,7 @@ impl Group {
                 let Some(name) = node.dimension_name(d) else { continue };
                 let len = lengths.len(node, d);
                 let (first, other, at) = *known.entry((group, name)).or_insert((len, node, d));
-                if first != len && !std::ptr::eq(other, node) {
+                if first != len {
                     let error = Error::from(nczchunk::OTHER_LENGTH).in_dimension(at).in_object(self.relative(other));
                     return Err(new.refused(self.relative(node), &error));
                 }

@@ -153,6 +153,26 @@ fn what_cannot_be_is_refused_and_leaves_nothing() {
     assert!(message.contains("No such file or directory"), "{message}");
 }
 
+/// netCDF-C opens nothing of a group in which a dimension has two lengths.
+#[test]
+fn a_dimension_with_two_lengths_is_not_for_netcdf() {
+    for (names, of) in [(["t", "u"], "b cannot be created: a"), (["t", "t"], "a cannot be created: a")] {
+        let directory = Temporary::new();
+        for (name, shape, names) in [("g/a", &[4, 3][..], &names[..]), ("g/b", &[3], &names[..1])] {
+            let description = Description::new(shape, ElementType::Int).with_dimension_names(names);
+            Array::create(&*directory, name, &description).unwrap();
+        }
+        for command in [&["copy", "@/g", "@/x"][..], &["rechunk", "@/g", "@/x", "--chunks", "t=2"]] {
+            let message = run_at(&directory, &[command, &["--format", "nczarr"]].concat()).message(1);
+            let words = "netCDF-C has one length for a dimension of a group, and this array has another";
+            assert_eq!(message, format!("nczchunk: {of}: dimension 0: {words}\n"), "{command:?}");
+            assert!(!directory.join("x").exists(), "{command:?}");
+            run_at(&directory, &[command, &["--format", "zarr2"]].concat()).text();
+            std::fs::remove_dir_all(directory.join("x")).unwrap();
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::process::{Child, Stdio};
