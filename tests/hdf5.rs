@@ -417,6 +417,14 @@ fn of_joined_files_only_the_last_may_have_shorter_arrays() {
         assert_eq!(kind, ErrorKind::Unsupported("joining an array that is shorter than its unlimited dimension"));
     }
     assert_eq!(open(&[FILE], "n/short").unwrap().variable().dimensions()[0].len(), 3);
+    // Also if what it is in is joined itself.
+    let document = std::env::temp_dir().join(format!("nczchunk-hdf5-shorter-{}.json", std::process::id()));
+    std::fs::write(&document, concat_document(&[std::path::absolute(FILE).unwrap()], "t").unwrap()).unwrap();
+    let document = document.to_str().unwrap();
+    assert_eq!(open(&[FILE, document], "n/g/longest").unwrap().variable().dimensions()[0].len(), 14);
+    let kind = open(&[document, FILE], "n/short").map(drop).unwrap_err().kind();
+    assert_eq!(kind, ErrorKind::Unsupported("joining an array that is shorter than its unlimited dimension"));
+    std::fs::remove_file(document).unwrap();
 }
 
 /// Arrays whose chunks end where they do are as long as their dimensions; in another, a chunk would say what is behind.

@@ -65,6 +65,11 @@ pub(super) fn answer(state: &State, request: &Request) -> Option<Answer> {
             Some((200, String::new(), body.to_owned()))
         }
         "POST" if query.contains_key("uploadId") => {
+            let text = unescaped(&String::from_utf8_lossy(body));
+            let mut etags = text.split("<ETag>").skip(1).filter_map(|rest| rest.split("</ETag>").next());
+            if !etags.all(|etag| etag == part_etag(state)) {
+                return Some(error(400, "InvalidPart"));
+            }
             let Some(parts) = state.parts.lock().unwrap().remove(path) else { return Some(error(404, "NoSuchUpload")) };
             let kept = state.metadata.lock().unwrap().remove(path).unwrap_or_default();
             let etag = store(state, path, parts.into_values().collect::<Vec<_>>().concat(), kept);
@@ -113,6 +118,11 @@ fn store(state: &State, path: &str, bytes: Vec<u8>, metadata: String) -> String 
     format!("\"{version}\"")
 }
 
+/// The ETag of all parts of uploads.
+fn part_etag(state: &State) -> &'static str {
+    if state.has_weak_etags.load(SeqCst) { "W/\"part\"" } else { "\"part\"" }
+}
+
 fn put(state: &State, request: &Request) -> Answer {
     let Request { path, query, headers, body, .. } = request;
     let number =
@@ -125,7 +135,7 @@ fn put(state: &State, request: &Request) -> Answer {
         }
         let Some(upload) = parts.get_mut(path) else { return error(404, "NoSuchUpload") };
         upload.insert(number, body.clone());
-        return (201, lines("\"part\""), String::new());
+        return (201, lines(part_etag(state)), String::new());
     }
     // What compares and what stores is one step.
     let mut objects = state.objects.lock().unwrap();

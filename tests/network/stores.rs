@@ -168,6 +168,21 @@ fn large_objects_are_written_in_parts() {
     }
 }
 
+/// What a store answers to a part is repeated at the upload's end, whatever it is.
+#[test]
+fn parts_may_have_weak_etags() {
+    let _alone = alone();
+    let bytes = vec![7; 66 << 20];
+    for scheme in SCHEMES {
+        let server = Server::new();
+        server.set_weak_etags();
+        let _variables = Variables::of(scheme, &server);
+        let storage = create_storage(format!("{scheme}://ocean/large").as_ref()).unwrap();
+        storage.write("x", &bytes).map_err(|error| format!("{scheme}: {error}")).unwrap();
+        assert!(read_whole(&*storage, "x", 1 << 30).unwrap().unwrap() == bytes, "{scheme}");
+    }
+}
+
 /// While an object is sent the server says nothing: a slow connection is not taken for one that is lost.
 #[test]
 fn an_object_that_takes_long_to_send_is_sent_once() {

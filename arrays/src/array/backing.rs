@@ -32,6 +32,15 @@ impl Stored {
         }
     }
 
+    /// Whether it may be shorter than an unlimited dimension that it has.
+    pub(super) fn may_be_shorter(&self) -> bool {
+        match self {
+            Stored::File(kind) => kind.has_shorter_arrays(),
+            Stored::Joined(first) => first.may_be_shorter(),
+            Stored::Zarr(_) => false,
+        }
+    }
+
     /// The codecs of the chunks in the order of encoding, each a name and its configuration, which is a JSON object or,
     /// if the format does not tell it, empty.
     pub(super) fn codecs(&self, store: &ChunkStore<'_>) -> Result<Vec<(String, String)>> {

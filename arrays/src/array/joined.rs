@@ -236,8 +236,7 @@ pub(super) fn open(storage: &Storage, joined: &Joined, name: &str) -> Result<(Op
     // How a joined array is cut tells where the next file begins, so none but the last may end early.
     let check_len = |number: usize, array: &Array, d: usize| {
         let (Some(part), true) = (joined.parts.get(number), number + 1 < joined.parts.len()) else { return Ok(()) };
-        let may_be_shorter = matches!(array.stored, Stored::File(kind) if kind.has_shorter_arrays());
-        if !may_be_shorter || !array.is_unlimited(d) {
+        if !array.stored.may_be_shorter() || !array.is_unlimited(d) {
             return Ok(());
         }
         let len = array.variable().dimensions().get(d).map_or(0, Dimension::len);

@@ -90,6 +90,7 @@ impl ObjectStore for MetadataKept {
         is_below(location: u128) -> Result<bool>;
         tell_name(name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
         list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
+        list_all(prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()>;
         is_archive() -> bool;
         is_concurrent() -> bool;
         gap() -> usize;
@@ -139,6 +140,23 @@ mod tests {
         assert!(!storage.is_writable());
         assert_eq!(storage.write("a/zarr.json", b"").unwrap_err().kind(), ErrorKind::ReadOnly);
         assert_eq!(list(&*storage, "a"), ["c/", "zarr.json"]);
+    }
+
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn what_is_no_object_is_told_of() {
+        let directory = crate::object::testing::Temporary::new("metadata-kept");
+        std::os::unix::fs::symlink("nowhere", directory.join("link")).unwrap();
+        let mut storage = Storage::new(crate::object::Directory::open(&directory).unwrap()).unwrap();
+        storage.keep_metadata().unwrap();
+        let mut told = Vec::new();
+        storage
+            .list_all("", &mut |name, entry| {
+                told.push((name.to_owned(), entry));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(told, [("link".to_owned(), None)]);
     }
 
     /// A document that nobody may keep is still its reader's to refuse.

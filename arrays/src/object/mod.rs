@@ -129,6 +129,15 @@ mod tests {
             assert!(check_name(name).is_err(), "{name}");
         }
     }
+
+    #[cfg(not(miri))]
+    #[test]
+    fn a_test_has_a_directory_of_its_own() {
+        let [one, other] = [(); 2].map(|()| testing::Temporary::new("own"));
+        std::fs::write(one.join("x"), b"").unwrap();
+        drop(other);
+        assert!(one.join("x").exists());
+    }
 }
 
 #[cfg(test)]
@@ -149,7 +158,11 @@ pub(crate) mod testing {
 
     impl Temporary {
         pub(crate) fn new(test: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("nczchunk-{test}-{}", std::process::id()));
+            use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+            // Several tests may be called the same, and run at the same time.
+            static NUMBER: AtomicUsize = AtomicUsize::new(0);
+            let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Relaxed));
+            let path = std::env::temp_dir().join(format!("nczchunk-{test}-{process}-{number}"));
             let _ = std::fs::remove_dir_all(&path);
             std::fs::create_dir_all(&path).unwrap();
             Temporary(path)

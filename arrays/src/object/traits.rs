@@ -156,9 +156,9 @@ pub trait ObjectStore: Send + Sync {
         self.write(name, bytes)
     }
 
-    /// Writes a whole object where there is none. Of several calls at the same time one succeeds, in a directory, in
-    /// memory, and in a storage that [compares](Self::compares). Any other storage looks for the object first, so that
-    /// calls at the same moment may all succeed.
+    /// Writes a whole object where there is none. Of several calls at the same time one succeeds, in memory, in a
+    /// directory whose file system has hard links, and in a storage that [compares](Self::compares). Any other storage
+    /// looks for the object first, so that calls at the same moment may all succeed.
     ///
     /// # Errors
     /// `Conflict` if the object exists, and those of `write`.

@@ -196,7 +196,10 @@ impl Directory {
     fn link(&self, from: &Named, to: &str) -> Result<bool> {
         match self.root.link(from, to) {
             Ok(()) => Ok(true),
-            Err(_) if self.root.is_taken(to) => Err(ErrorKind::Conflict.into()),
+            // Also if what had the name is gone by now: yet another may have it by then, and would be replaced.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists || self.root.is_taken(to) => {
+                Err(ErrorKind::Conflict.into())
+            }
             Err(_) => Ok(false),
         }
     }

@@ -187,6 +187,41 @@ fn of_several_who_write_what_is_new_one_does() {
     }
 }
 
+/// Objects are also removed meanwhile.
+#[test]
+fn what_is_new_takes_the_place_of_nothing() {
+    let temporary = Temporary::new("in-place");
+    let directory = Directory::open(&temporary.0).unwrap();
+    let write = |who: u8| {
+        for _ in 0..3000 {
+            if directory.write_new("x", &[who]).is_ok() {
+                assert_eq!(whole(&directory, "x"), Some(vec![who]));
+                directory.remove("x").unwrap();
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let write = &write;
+        (0..4).for_each(|who| drop(scope.spawn(move || write(who))));
+    });
+}
+
+/// As a client of a file server does that has lost the answer.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+#[test]
+fn an_object_that_is_linked_once_more_is_new() {
+    let temporary = Temporary::new("linked-twice");
+    let directory = Directory::open(&temporary.0).unwrap();
+    let (_, partial) = directory.create_temporary("x").unwrap();
+    for _ in 0..2 {
+        assert_eq!(directory.link(&partial.name, "x"), Ok(true));
+    }
+    directory.write("y", b"").unwrap();
+    assert_eq!(directory.link(&partial.name, "y").unwrap_err().kind(), ErrorKind::Conflict);
+    drop(partial);
+    assert_eq!(list(&directory, ""), ["x", "y"]);
+}
+
 #[test]
 fn a_reader_finds_the_old_bytes_or_the_new_ones() {
     let temporary = Temporary::new("atomic");

@@ -116,9 +116,17 @@ impl Root {
         named(name).and_then(|name| syscalls::status(self.descriptor(), &name, libc::AT_SYMLINK_NOFOLLOW)).is_ok()
     }
 
-    /// Gives a file another name, which nothing has.
+    /// Gives a file another name, which nothing has. A client of a file server that has lost the answer asks once more,
+    /// and finds the name taken: by this file.
     pub(super) fn link(&self, from: &Named, to: &str) -> io::Result<()> {
-        syscalls::link(self.descriptor(), from, &named(to)?)
+        let to = named(to)?;
+        let file = |name: &Named| {
+            syscalls::status(self.descriptor(), name, libc::AT_SYMLINK_NOFOLLOW).map(|status| location(&status))
+        };
+        syscalls::link(self.descriptor(), from, &to).or_else(|error| match (file(from), file(&to)) {
+            (Ok(one), Ok(other)) if one == other => Ok(()),
+            _ => Err(error),
+        })
     }
 
     pub(in crate::object) fn remove(&self, name: &Named) -> io::Result<()> {
@@ -224,7 +232,7 @@ impl Root {
     }
 }
 
-/// A number that a directory has alone.
+/// A number that a directory or file has alone.
 #[allow(clippy::unnecessary_cast, reason = "some systems have another type for one of these")]
 fn location(status: &stat) -> u128 {
     u128::from(status.st_dev as u64) << 64 | u128::from(status.st_ino as u64)

@@ -149,17 +149,20 @@ impl HttpService for Bounded {
         let query = request.uri().query().unwrap_or_default();
         // Pages of lists, and what is said of what was done. What is read of objects is counted where it is read.
         let is_list = query.split('&').any(|part| part == "list-type=2" || part == "comp=list");
-        let is_whole = is_list || ![Method::GET, Method::HEAD].contains(request.method());
+        let is_read = [Method::GET, Method::HEAD].contains(request.method());
         // Where redirects are followed it is a server of files.
         let (is_of_files, is_head) = (self.redirects == Redirects::Followed, request.method() == Method::HEAD);
         let mut response = self.client.execute(request).await?;
-        etag::hide(&mut response, is_of_files);
+        // What is answered to a part of an upload is to be repeated at its end.
+        if is_read {
+            etag::hide(&mut response, is_of_files);
+        }
         if is_of_files && is_head && response.status() == StatusCode::NOT_IMPLEMENTED {
             // It will not be at the next attempt, either.
             *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
         }
         let is_error = !response.status().is_success();
-        Ok(response.map(|body| match (is_error, is_whole) {
+        Ok(response.map(|body| match (is_error, is_list || !is_read) {
             (true, _) => HttpResponseBody::new(Cut { body, left: ERROR, is_error }),
             (false, true) => HttpResponseBody::new(Cut { body, left: PAGE, is_error }),
             (false, false) => body,
