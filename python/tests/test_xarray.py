@@ -499,3 +499,31 @@ def test_the_options_of_the_engine_are_given_by_xarray(tmp_path):
     for wrong in [{"chunk_cache": True}, {"threads": 0}, {"memory_limits": 5}]:
         with pytest.raises((TypeError, ValueError), match=next(iter(wrong)).removeprefix("chunk_")):
             xarray.open_dataset(tmp_path / "a", engine="nczchunk", **wrong)
+
+
+def test_dask_tells_datasets_from_those_that_replace_them(tmp_path):
+    dask = pytest.importorskip("dask")
+
+    def write(path, value):
+        with nczchunk.NewZip(f"{path}.new") as new:
+            nczchunk.create(new, "v", shape=(4,), dtype="i4", dims=["t"])[...] = value
+        os.replace(f"{path}.new", path)
+
+    path = tmp_path / "a.zip"
+
+    def joined():
+        return xarray.open_dataset(nczchunk.concat([path], "t"), engine="nczchunk", chunks={})
+
+    def chunked():
+        return xarray.open_dataset(path, engine="nczchunk").chunk({"t": 2})
+
+    for opened in (joined, chunked):
+        write(path, 1)
+        first = opened()
+        assert opened()["v"].data.name == first["v"].data.name
+        write(path, 2)
+        second = opened()
+        assert first["v"].data.name != second["v"].data.name
+        # Of joined files, those that were replaced cannot be read.
+        both = [second] if opened is joined else [second, first]
+        assert [one["v"].values[0] for one in dask.compute(*both)] == [2, 1][:len(both)]
