@@ -417,6 +417,19 @@ def test_points_are_read_alone(tmp_path, monkeypatch):
         assert sum(read) == 30 * 4
 
 
+def test_of_points_that_fill_an_array_nothing_is_counted(tmp_path, monkeypatch):
+    from nczchunk.xarray_backend import _LazyArray, _Source
+    from xarray.core.indexing import VectorizedIndexer
+
+    nczchunk.create(tmp_path / "a", "v", shape=(50, 40), dtype="i4")
+    array = _LazyArray(_Source(tmp_path / "a", None), "v", (50, 40), np.dtype("i4"))
+    few, many = (VectorizedIndexer((np.arange(num) % 50, np.arange(num) % 40)) for num in (10, 2000))
+    scattered = VectorizedIndexer((np.arange(25).reshape(5, 5), np.arange(25).reshape(5, 5)))
+    assert not array._are_few_points(few) and not array._are_few_points(scattered)
+    monkeypatch.setattr(np, "unique", None)
+    assert not array._are_few_points(many)
+
+
 def counted_bytes(function, numbers):
     """A function of the memory of a transfer that adds how many bytes that has to a list."""
     def call(self, action, arguments, memory, *given):

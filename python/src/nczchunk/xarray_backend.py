@@ -71,9 +71,10 @@ class _LazyArray(BackendArray):
         if not isinstance(key, indexing.VectorizedIndexer) or self.shape != self.array.shape or not all(
                 isinstance(item, np.ndarray) and item.dtype.kind in "iu" for item in key.tuple):
             return False
-        num = math.prod(np.broadcast_shapes(*(item.shape for item in key.tuple)))
-        crossing = math.prod(len(np.unique(item)) for item in key.tuple)
-        return num * _POINT < crossing
+        due = _POINT * math.prod(np.broadcast_shapes(*(item.shape for item in key.tuple)))
+        # Which coordinates differ takes long to tell of many.
+        most = math.prod(min(item.size, length) for item, length in zip(key.tuple, self.shape))
+        return due < most and due < math.prod(len(np.unique(item)) for item in key.tuple)
 
     def _points(self, key):
         return self._typed(self.array.vindex[key])
