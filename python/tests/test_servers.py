@@ -100,6 +100,21 @@ def test_dask_tells_servers_apart(tmp_path, serve):
     assert "hunter2" not in repr(secret.__dask_tokenize__())
 
 
+def test_dask_tells_servers_apart_that_the_environment_chooses(tmp_path, serve, monkeypatch):
+    dask, store = pytest.importorskip("dask.base"), pytest.importorskip("obstore.store")
+    for name, value in (("REGION", "us-east-1"), ("SKIP_SIGNATURE", "true"), ("ALLOW_HTTP", "true")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    arrays, datasets = [], []
+    for value in (1, 2):
+        nczchunk.create(tmp_path / f"{value}" / "bucket" / "a", "v", shape=(4,), dtype="i4", dims=["t"])[...] = value
+        monkeypatch.setenv("AWS_ENDPOINT_URL", serve(tmp_path / f"{value}"))
+        arrays.append(nczchunk.open(store.S3Store("bucket"), "a/v"))
+        datasets.append(dask.tokenize(storage.identity_of_paths(store.S3Store("bucket"))))
+        assert dask.tokenize(arrays[-1]) == dask.tokenize(nczchunk.open(store.S3Store("bucket"), "a/v"))
+    assert [array[...].tolist() for array in arrays] == [[1] * 4, [2] * 4]
+    assert len({*map(dask.tokenize, arrays)}) == len({*datasets}) == 2
+
+
 def test_dask_tells_storages_in_memory_apart():
     dask, zarr = pytest.importorskip("dask.base"), pytest.importorskip("zarr")
     stores = [zarr.storage.MemoryStore(), zarr.storage.StorePath(zarr.storage.MemoryStore(), "below")]

@@ -143,8 +143,8 @@ class Array:
     def __init__(self, owner, where, threads=None, cache=...):
         self._handle = Handle(owner, "the array", canceller(where[0]))
         self._where, self.threads, self._cache = where, threads, cache
-        # What Dask knows them by: which file this is, what the environment says of the server of a URL, and a number
-        # for what nothing else tells from others.
+        # What Dask knows them by: which file this is, what the environment says of its server, and a number for
+        # what nothing else tells from others.
         self._file, self._server, self._unique = identity_of_file(where[0]), server_of(where[0]), None
         # What Attributes know of them.
         self._attributes: dict[str, Any] | None = None

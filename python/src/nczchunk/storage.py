@@ -173,12 +173,12 @@ _OF_SERVERS = ("AWS_", "AZURE_", "AZURITE_", "GOOGLE_", "SERVICE_ACCOUNT")
 
 
 def server_of(given: Any) -> str | None:
-    """A digest of what the environment says of the servers of URLs; None if there is no URL in what is given."""
+    """A digest of what the environment says of the servers of URLs and storages; None if neither is given."""
     if isinstance(given, WithExternalLinks):
         return server_of(given.path)
     if isinstance(given, Concatenation):
         return next(filter(None, map(server_of, given.paths)), None)
-    if not _is_url(given):
+    if not _is_url(given) and not is_known(given):
         return None
     said = sorted(item for item in os.environ.items() if item[0].upper().startswith(_OF_SERVERS))
     return hashlib.sha256(repr(said).encode()).hexdigest()
@@ -221,10 +221,10 @@ def identity_of_file(given: Any) -> Any:
 
 
 def identity_of_paths(given: Any) -> Any:
-    """What tells what is at paths or a URL now from what is there before and afterwards; None for a storage, which
-    tells that itself when it is pickled."""
+    """What tells what is at paths or a URL now from what is there before and afterwards, and all from what is at other
+    servers. A storage tells its options itself when it is pickled."""
     path = given.path if isinstance(given, WithExternalLinks) else given
-    return None if is_known(path) else (identity(given), server_of(given))
+    return None if is_known(path) else identity(given), server_of(given)
 
 
 def _identity_of_storage(given: Any) -> Any:
