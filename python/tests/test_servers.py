@@ -3,6 +3,8 @@
 import http.server
 import os
 import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -98,6 +100,21 @@ def test_dask_tells_servers_apart(tmp_path, serve):
     assert "hunter2" not in repr(secret.__dask_tokenize__())
 
 
+def test_dask_tells_servers_apart_that_the_environment_chooses(tmp_path, serve, monkeypatch):
+    dask, store = pytest.importorskip("dask.base"), pytest.importorskip("obstore.store")
+    for name, value in (("REGION", "us-east-1"), ("SKIP_SIGNATURE", "true"), ("ALLOW_HTTP", "true")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    arrays, datasets = [], []
+    for value in (1, 2):
+        nczchunk.create(tmp_path / f"{value}" / "bucket" / "a", "v", shape=(4,), dtype="i4", dims=["t"])[...] = value
+        monkeypatch.setenv("AWS_ENDPOINT_URL", serve(tmp_path / f"{value}"))
+        arrays.append(nczchunk.open(store.S3Store("bucket"), "a/v"))
+        datasets.append(dask.tokenize(storage.identity_of_paths(store.S3Store("bucket"))))
+        assert dask.tokenize(arrays[-1]) == dask.tokenize(nczchunk.open(store.S3Store("bucket"), "a/v"))
+    assert [array[...].tolist() for array in arrays] == [[1] * 4, [2] * 4]
+    assert len({*map(dask.tokenize, arrays)}) == len({*datasets}) == 2
+
+
 def test_dask_tells_storages_in_memory_apart():
     dask, zarr = pytest.importorskip("dask.base"), pytest.importorskip("zarr")
     stores = [zarr.storage.MemoryStore(), zarr.storage.StorePath(zarr.storage.MemoryStore(), "below")]
@@ -125,6 +142,60 @@ def test_dask_tells_joined_paths_apart(tmp_path, monkeypatch):
     assert len(tokens) == 4
 
 
+def write_zip(path, value):
+    """Writes a file, in place of another one if there is one."""
+    with nczchunk.NewZip(f"{path}.new") as new:
+        nczchunk.create(new, "v", shape=(4,), dtype="i4", dims=["t"])[...] = value
+    os.replace(f"{path}.new", path)
+
+
+def test_dask_tells_a_file_from_the_one_that_replaces_it(tmp_path):
+    dask, da = pytest.importorskip("dask.base"), pytest.importorskip("dask.array")
+    path = tmp_path / "a.zip"
+    for given in (path, nczchunk.with_external_links(path), f"file://{path}#mode=zarr,zip"):
+        write_zip(path, 1)
+        first = nczchunk.open(given, "v")
+        write_zip(path, 2)
+        second = nczchunk.open(given, "v")
+        assert (da.from_array(second) - da.from_array(first)).compute().tolist() == [1] * 4
+        assert dask.tokenize(second) == dask.tokenize(nczchunk.open(given, "v"))
+    # Of joined files, those that were replaced cannot be read.
+    joined = nczchunk.concat([path, path], "t")
+    first = nczchunk.open(joined, "v")
+    write_zip(path, 3)
+    assert dask.tokenize(first) != dask.tokenize(nczchunk.open(joined, "v"))
+
+
+def test_dask_tells_names_with_a_scheme_apart_wherever_the_process_works(tmp_path, monkeypatch):
+    dask = pytest.importorskip("dask.base")
+    nczchunk.create(tmp_path / "a", shape=(4,), dtype="i4")
+    array = nczchunk.open(f"file://{tmp_path}/a#mode=zarr,file")
+    first = dask.tokenize(array)
+    monkeypatch.chdir(tmp_path)
+    assert dask.tokenize(array) == first
+    os.utime(tmp_path / "a", (1, 1))
+    assert dask.tokenize(array) != first
+
+
+def test_all_processes_know_an_array_of_fsspec_by_the_same_token(tmp_path):
+    for package in ("dask", "fsspec"):
+        pytest.importorskip(package)
+    nczchunk.create(tmp_path / "a", shape=(4,), dtype="i4")
+    program = """
+import sys, fsspec, nczchunk
+from dask.base import tokenize
+files, memory = fsspec.filesystem("file"), fsspec.filesystem("memory")
+print(*(tokenize(nczchunk.open(given)) for given in (files.get_mapper(sys.argv[1]), files.get_mapper(sys.argv[1]))))
+print(tokenize(nczchunk.storage.identity(files)), tokenize(nczchunk.storage.identity(memory)))
+"""
+    first, second = ([line.split() for line in subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "a"], capture_output=True, text=True, check=True,
+        timeout=60).stdout.splitlines()] for _ in range(2))
+    assert first[0] == second[0] and len(set(first[0])) == 1 and first[1][0] == second[1][0]
+    # Memory is that of a process.
+    assert first[1][1] != second[1][1]
+
+
 def test_the_environment_chooses_the_server_of_a_url(monkeypatch):
     for given in ("s3://b/a", b"S3://b/a", nczchunk.concat(["s3://b/a"], "t"),
                   nczchunk.with_external_links("az://b/a")):
@@ -146,6 +217,9 @@ def test_passwords_in_urls_are_not_shown():
         with pytest.raises(Exception) as raised:
             nczchunk.open(given)
         assert "hunter2" not in str(raised.value) and "127.0.0.1:1" in str(raised.value)
+    with pytest.raises(nczchunk.Error, match="127.0.0.1:1") as raised:
+        nczchunk.list_nodes("https://me:at@hunter2@127.0.0.1:1/a")
+    assert "hunter2" not in str(raised.value)
 
 
 def sharded(path, first):

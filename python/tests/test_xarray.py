@@ -417,6 +417,19 @@ def test_points_are_read_alone(tmp_path, monkeypatch):
         assert sum(read) == 30 * 4
 
 
+def test_of_points_that_fill_an_array_nothing_is_counted(tmp_path, monkeypatch):
+    from nczchunk.xarray_backend import _LazyArray, _Source
+    from xarray.core.indexing import VectorizedIndexer
+
+    nczchunk.create(tmp_path / "a", "v", shape=(50, 40), dtype="i4")
+    array = _LazyArray(_Source(tmp_path / "a", None), "v", (50, 40), np.dtype("i4"))
+    few, many = (VectorizedIndexer((np.arange(num) % 50, np.arange(num) % 40)) for num in (10, 2000))
+    scattered = VectorizedIndexer((np.arange(25).reshape(5, 5), np.arange(25).reshape(5, 5)))
+    assert not array._are_few_points(few) and not array._are_few_points(scattered)
+    monkeypatch.setattr(np, "unique", None)
+    assert not array._are_few_points(many)
+
+
 def counted_bytes(function, numbers):
     """A function of the memory of a transfer that adds how many bytes that has to a list."""
     def call(self, action, arguments, memory, *given):
@@ -499,3 +512,31 @@ def test_the_options_of_the_engine_are_given_by_xarray(tmp_path):
     for wrong in [{"chunk_cache": True}, {"threads": 0}, {"memory_limits": 5}]:
         with pytest.raises((TypeError, ValueError), match=next(iter(wrong)).removeprefix("chunk_")):
             xarray.open_dataset(tmp_path / "a", engine="nczchunk", **wrong)
+
+
+def test_dask_tells_datasets_from_those_that_replace_them(tmp_path):
+    dask = pytest.importorskip("dask")
+
+    def write(path, value):
+        with nczchunk.NewZip(f"{path}.new") as new:
+            nczchunk.create(new, "v", shape=(4,), dtype="i4", dims=["t"])[...] = value
+        os.replace(f"{path}.new", path)
+
+    path = tmp_path / "a.zip"
+
+    def joined():
+        return xarray.open_dataset(nczchunk.concat([path], "t"), engine="nczchunk", chunks={})
+
+    def chunked():
+        return xarray.open_dataset(path, engine="nczchunk").chunk({"t": 2})
+
+    for opened in (joined, chunked):
+        write(path, 1)
+        first = opened()
+        assert opened()["v"].data.name == first["v"].data.name
+        write(path, 2)
+        second = opened()
+        assert first["v"].data.name != second["v"].data.name
+        # Of joined files, those that were replaced cannot be read.
+        both = [second] if opened is joined else [second, first]
+        assert [one["v"].values[0] for one in dask.compute(*both)] == [2, 1][:len(both)]

@@ -24,7 +24,7 @@ from .handle import Handle, Owner
 from .index import Selection, has_ellipsis
 from .info import Info, of_array
 from .memory import room
-from .storage import canceller, identity, kept, same_as_path, server_of, shown
+from .storage import canceller, identity, identity_of_file, kept, same_as_path, server_of, shown
 from .types import dtype_of
 
 if TYPE_CHECKING:
@@ -143,8 +143,9 @@ class Array:
     def __init__(self, owner, where, threads=None, cache=...):
         self._handle = Handle(owner, "the array", canceller(where[0]))
         self._where, self.threads, self._cache = where, threads, cache
-        # What the environment says of the server of a URL, and a number for what nothing else tells from others.
-        self._server, self._unique = server_of(where[0]), None
+        # What Dask knows them by: which file this is, what the environment says of its server, and a number for
+        # what nothing else tells from others.
+        self._file, self._server, self._unique = identity_of_file(where[0]), server_of(where[0]), None
         # What Attributes know of them.
         self._attributes: dict[str, Any] | None = None
         if cache is None:
@@ -603,7 +604,7 @@ class Array:
         path; of a URL or a storage also what tells its server from others, such as the endpoint. It does not change
         when chunks are written: after that, give computations another name."""
         path, name, *_ = self._where
-        where = identity(path)
+        where = self._file or identity(path)
         if where is None:
             # Nothing tells its storage from others, so it is like no other array.
             self._unique = where = self._unique or uuid.uuid4().hex

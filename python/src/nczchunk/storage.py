@@ -44,6 +44,9 @@ class Concatenation:
         _c.call(c.storage_concat, len(paths), (c_char_p * len(paths))(*paths), _c.text("dimension", self.dimension),
                 byref(pointer))
 
+    def __dask_tokenize__(self) -> Any:
+        return identity(self), server_of(self)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Concatenation) and vars(self) == vars(other)
 
@@ -81,6 +84,9 @@ class WithExternalLinks:
 
     def __init__(self, path: Any) -> None:
         self.path = path
+
+    def __dask_tokenize__(self) -> Any:
+        return "with_external_links", identity(self) or self.path, server_of(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WithExternalLinks) and self.path == other.path
@@ -135,11 +141,17 @@ def directory(path: Any) -> bytes | None:
     """The directory that a path or a name of netCDF's, file://PATH#mode=..., leads to; None if it leads to none."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         return None
+    found = _local(path)
+    return found if os.path.isdir(found) else None
+
+
+def _local(path: str | bytes | os.PathLike[Any]) -> bytes:
+    """A path, also that in a name of netCDF's."""
     found = os.fsencode(path)
     if found.startswith(b"file://"):
         found = found[len(b"file://"):]
         found = found.rpartition(b"#mode=")[0] or found
-    return found if os.path.isdir(found) else None
+    return found
 
 
 def shown(path: Any, name: str = "") -> str:
@@ -153,7 +165,7 @@ def shown(path: Any, name: str = "") -> str:
 
 def _without_user(text: str) -> str:
     """A text with URLs, without the names and passwords of users in them."""
-    return re.sub(r"(://)[^/@\s\"']*@", r"\1", text)
+    return re.sub(r"(://)[^/?#\s\"']*@", r"\1", text)
 
 
 # How the names of variables begin that choose the server of a URL, or say who asks it.
@@ -161,12 +173,12 @@ _OF_SERVERS = ("AWS_", "AZURE_", "AZURITE_", "GOOGLE_", "SERVICE_ACCOUNT")
 
 
 def server_of(given: Any) -> str | None:
-    """A digest of what the environment says of the servers of URLs; None if there is no URL in what is given."""
+    """A digest of what the environment says of the servers of URLs and storages; None if neither is given."""
     if isinstance(given, WithExternalLinks):
         return server_of(given.path)
     if isinstance(given, Concatenation):
         return next(filter(None, map(server_of, given.paths)), None)
-    if not _is_url(given):
+    if not _is_url(given) and not is_known(given):
         return None
     said = sorted(item for item in os.environ.items() if item[0].upper().startswith(_OF_SERVERS))
     return hashlib.sha256(repr(said).encode()).hexdigest()
@@ -190,11 +202,29 @@ def identity(given: Any) -> Any:
         return os.fsdecode(given), None
     if not isinstance(given, (str, bytes, os.PathLike)):
         return _identity_of_storage(given)
+    local = _local(given)
+    name = os.path.abspath(given) if local == os.fsencode(given) else os.fsdecode(given)
     try:
-        status = os.stat(given)
+        status = os.stat(local)
     except OSError:
-        return os.path.abspath(given), None
-    return os.path.abspath(given), (status.st_ino, status.st_mtime_ns, status.st_size)
+        return name, None
+    return name, (status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+def identity_of_file(given: Any) -> Any:
+    """The identity of files, to be asked for when they are opened: they stay open when others replace them. None for
+    what is no file."""
+    path = given.path if isinstance(given, WithExternalLinks) else given
+    paths = path.paths if isinstance(path, Concatenation) else (path,)
+    return identity(given) if all(
+        isinstance(one, (str, bytes)) and os.path.isfile(_local(one)) for one in paths) else None
+
+
+def identity_of_paths(given: Any) -> Any:
+    """What tells what is at paths or a URL now from what is there before and afterwards, and all from what is at other
+    servers. A storage tells its options itself when it is pickled."""
+    path = given.path if isinstance(given, WithExternalLinks) else given
+    return None if is_known(path) else identity(given), server_of(given)
 
 
 def _identity_of_storage(given: Any) -> Any:
@@ -398,6 +428,11 @@ class _Fsspec(_Adapter):
 
     def loop(self) -> Any:
         return self.fs.loop
+
+    def options(self) -> Any:
+        # What it tells Dask itself depends on the process and the thread. Memory is that of the process.
+        process = os.getpid() if "memory" in self.fs.protocol else None
+        return type(self.fs), self.fs.storage_args, self.fs.storage_options, self.root, process
 
     def _path(self, name: str) -> str:
         if not self.root:

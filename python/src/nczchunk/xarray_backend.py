@@ -24,7 +24,7 @@ from .array import check_options, open_in
 from .errors import Error, NotFound
 from .group import open_group
 from .listing import list_nodes
-from .storage import kept, shown
+from .storage import identity_of_paths, kept, shown
 
 
 # A point takes as much time and memory as about so many elements of a box.
@@ -35,12 +35,14 @@ class _Source:
     """What is at a path, which all arrays of a dataset share, so that there may be many. Where a dataset is unpickled,
     it is opened again, once."""
 
-    def __init__(self, path, memory_limits, threads=None):
+    def __init__(self, path, memory_limits, threads=None, _identity=None):
         self.path, self.memory_limits, self.threads = kept(path), memory_limits, threads
+        # Dask tells datasets apart by what is pickled.
+        self._identity = identity_of_paths(self.path)
         self._storage = limits.opened(memory_limits, c.storage_open, path)
 
     def __reduce__(self):
-        return _Source, (self.path, self.memory_limits, self.threads)
+        return _Source, (self.path, self.memory_limits, self.threads, self._identity)
 
     def array(self, name, cache=...):
         """Opens an array."""
@@ -69,9 +71,10 @@ class _LazyArray(BackendArray):
         if not isinstance(key, indexing.VectorizedIndexer) or self.shape != self.array.shape or not all(
                 isinstance(item, np.ndarray) and item.dtype.kind in "iu" for item in key.tuple):
             return False
-        num = math.prod(np.broadcast_shapes(*(item.shape for item in key.tuple)))
-        crossing = math.prod(len(np.unique(item)) for item in key.tuple)
-        return num * _POINT < crossing
+        due = _POINT * math.prod(np.broadcast_shapes(*(item.shape for item in key.tuple)))
+        # Which coordinates differ takes long to tell of many.
+        most = math.prod(min(item.size, length) for item, length in zip(key.tuple, self.shape))
+        return due < most and due < math.prod(len(np.unique(item)) for item in key.tuple)
 
     def _points(self, key):
         return self._typed(self.array.vindex[key])
