@@ -59,14 +59,48 @@ static int may_allocate(void)
 }
 
 #ifdef COUNTED_THREADS_H
-#define IS_OF_THREADS begins_thread
-#else
-#define IS_OF_THREADS 0
+/* What glibc has allocated for threads: it may free it where another thread begins or ends. */
+static void *of_threads[4096];
+static size_t num_of_threads;
+static int is_locked;
+
+/* Puts one pointer in place of another, of which there is NULL where there is room. Returns whether it was there. */
+static int exchange_of_threads(void *old, void *new)
+{
+    size_t i;
+
+    if (old != NULL && __atomic_load_n(&num_of_threads, __ATOMIC_ACQUIRE) == 0)
+        return 0;
+    while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE))
+        ;
+    for (i = 0; i < num_of_threads && of_threads[i] != old; i++)
+        ;
+    if (i < num_of_threads || (old == NULL && i < sizeof of_threads / sizeof *of_threads)) {
+        of_threads[i] = new;
+        if (i == num_of_threads)
+            __atomic_store_n(&num_of_threads, i + 1, __ATOMIC_RELEASE);
+    } else {
+        i = sizeof of_threads;
+    }
+    __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+    return i != sizeof of_threads;
+}
 #endif
+
+/* Whether memory is not counted, which is glibc's for threads; from now on it is at another place, or nowhere. */
+static int is_of_threads(void *memory, void *moved)
+{
+#ifdef COUNTED_THREADS_H
+    return memory != NULL ? exchange_of_threads(memory, moved) : begins_thread && exchange_of_threads(NULL, moved);
+#else
+    return (void)memory, (void)moved, 0;
+#endif
+}
 
 static void *counted(void *memory)
 {
-    __atomic_add_fetch(&live_allocations, memory != NULL && !IS_OF_THREADS, __ATOMIC_RELAXED);
+    if (memory != NULL && !is_of_threads(NULL, memory))
+        __atomic_add_fetch(&live_allocations, 1, __ATOMIC_RELAXED);
     return memory;
 }
 
@@ -102,20 +136,28 @@ int COUNTED(posix_memalign)(void **memory, size_t alignment, size_t size)
 
 void COUNTED(free)(void *memory)
 {
-    __atomic_sub_fetch(&live_allocations, memory != NULL && !IS_OF_THREADS, __ATOMIC_RELAXED);
+    if (memory != NULL && !is_of_threads(memory, NULL))
+        __atomic_sub_fetch(&live_allocations, 1, __ATOMIC_RELAXED);
     REAL(free)(memory);
 }
 
 /* To grow in place or elsewhere changes nothing about how many there are. */
 void *COUNTED(realloc)(void *memory, size_t size)
 {
+    void *moved;
+
     if (memory == NULL)
         return COUNTED(malloc)(size);
     if (size == 0) {
         COUNTED(free)(memory);
         return NULL;
     }
-    return may_allocate() ? REAL(realloc)(memory, size) : NULL;
+    if (!may_allocate())
+        return NULL;
+    moved = REAL(realloc)(memory, size);
+    if (moved != NULL)
+        is_of_threads(memory, moved);
+    return moved;
 }
 
 #endif

@@ -51,8 +51,9 @@ impl<'a> RetypedAttributes<'a> {
         let told = source.attributes().iter().find(|attribute| attribute.name() == FILL_VALUE);
         let number = match told.filter(|_| !is_left_out) {
             Some(attribute) => fill_number(attribute, element, is_v3)?,
-            // In Zarr v2 the fill value itself marks what is missing, for xarray and for netCDF-C.
-            None => match source.fill_value().filter(|_| is_v3 && source.format() == zarr::Format::V2.name(false)) {
+            // In Zarr v2 the fill value itself marks what is missing, for xarray, which reads arrays whose dimensions
+            // have names.
+            None => match source.fill_value().filter(|_| is_v3 && is_of_xarray_in_v2(source)) {
                 Some(bytes) => fill_as_v3(element, bytes, element)?,
                 None => None,
             },
@@ -133,6 +134,11 @@ fn words<const N: usize, T>(bytes: &[u8], word: impl Fn([u8; N]) -> T) -> Result
         word(own)
     };
     Ok(alloc::collected(bytes.chunks_exact(N).map(one))?)
+}
+
+fn is_of_xarray_in_v2(array: &Array) -> bool {
+    let mut dimensions = 0..array.variable().dimensions().len();
+    array.format() == zarr::Format::V2.name(false) && dimensions.all(|d| array.dimension_name(d).is_some())
 }
 
 /// The fill value of an array with such elements, if it is a number and is another JSON there.

@@ -638,8 +638,9 @@ fn what_marks_missing_elements_is_where_others_look_for_it() {
         let refs = references.get("refs").unwrap_or(&references);
         refs.get(name).and_then(crate::json::Value::as_str).unwrap().to_owned()
     };
-    let fill = r#"{"_FillValue": -1.5, "units": "K"}"#;
-    let array = Array::create_in(&storage, "f", &described(ElementType::Float, fill)).unwrap();
+    let fill = [("_FillValue", "AAAAAAAA+L8=".into()), ("units", "K".into())];
+    let v3 = Description::new(&[4], ElementType::Float).with_chunk_shape(&[2]).with_attributes(&fill);
+    let array = Array::create_in(&storage, "f", &v3).unwrap();
     array.write(&Hyperslab::new(&[0], &[2]), &[1f32, 2.0]).unwrap();
     // An absent chunk reads as zeros, so these are the fill value.
     let text = crate::references(&storage, "f", "u").unwrap();
@@ -650,14 +651,15 @@ fn what_marks_missing_elements_is_where_others_look_for_it() {
     assert!(told(&text, "f/.zarray").contains(r#""fill_value":-1.5"#), "{text}");
     assert!(!told(&text, "f/.zattrs").contains("_FillValue") && told(&text, "f/.zattrs").contains("units"), "{text}");
     // Integers are read by all where they are.
+    let storage = self::storage();
     let array = Array::create_in(&storage, "i", &described(ElementType::Int, r#"{"_FillValue": -1}"#)).unwrap();
     array.write(&Hyperslab::all(), &[1i32, 2, 3, 4]).unwrap();
     let text = crate::references(&storage, "i", "u").unwrap();
     assert!(told(&text, "i/.zattrs").contains("_FillValue"), "{text}");
     // In Zarr v3 it is an attribute: as xarray has it, of numbers in base64 and of integers as it is.
     let (half, seven) = (0.5f32.to_ne_bytes(), (-7i16).to_ne_bytes());
-    let filled = described(ElementType::Float, "{}").with_fill_value(&half);
-    let source = Array::create_in(&storage, "g", &filled).unwrap();
+    let filled = |element, value| described(element, "{}").with_dimension_names(&["x"]).with_fill_value(value);
+    let source = Array::create_in(&storage, "g", &filled(ElementType::Float, &half)).unwrap();
     let copied = |source: &Array, name: &str, format| {
         let to = self::storage();
         source.describe_as(format, |as_it_is| Array::create_in(&to, name, &as_it_is)).unwrap();
@@ -666,9 +668,13 @@ fn what_marks_missing_elements_is_where_others_look_for_it() {
     let found = copied(&source, "g", ArrayFormat::ZarrV3).unwrap();
     assert!(found.contains(r#""_FillValue": "AAAAAAAA4D8=""#), "{found}");
     assert!(!copied(&source, "g", ArrayFormat::ZarrV2).unwrap_or_default().contains("_FillValue"));
-    let filled = described(ElementType::Short, "{}").with_fill_value(&seven);
-    let found = copied(&Array::create_in(&storage, "h", &filled).unwrap(), "h", ArrayFormat::ZarrV3).unwrap();
+    let source = Array::create_in(&storage, "h", &filled(ElementType::Short, &seven)).unwrap();
+    let found = copied(&source, "h", ArrayFormat::ZarrV3).unwrap();
     assert!(found.contains(r#""_FillValue": -7"#), "{found}");
+    // xarray reads no array whose dimensions have no names.
+    let unnamed = described(ElementType::Short, "{}").with_fill_value(&seven);
+    let source = Array::create_in(&storage, "u", &unnamed).unwrap();
+    assert!(!copied(&source, "u", ArrayFormat::ZarrV3).unwrap().contains("_FillValue"));
 }
 
 #[test]

@@ -158,9 +158,11 @@ impl Writing<'_> {
         }
         let zeros = alloc::copied(&[0; 16])?;
         let own = variable.fill_value().or(zeros.get(..variable.element_size()));
-        // What marks missing elements, and reads as absent chunks do if there are any.
-        let marks = marks_missing(array).filter(|marks| !chunks.has_absent || Some(*marks) == own);
+        // In Zarr v2 it marks missing elements itself.
         let is_zarr_v2 = array.format() == Format::V2.name(false) && variable.fill_value().is_some();
+        // What marks missing elements; nothing else may be in its place.
+        let is_free = !chunks.has_absent && !is_zarr_v2;
+        let marks = marks_missing(array).filter(|marks| is_free || Some(*marks) == own);
         let fill_value = marks.or(own);
         let (codecs, names): (Vec<_>, Vec<_>) = (
             codecs.iter().map(|(id, number)| (*id, number.as_str())).collect(),
