@@ -59,47 +59,50 @@ static int may_allocate(void)
 }
 
 #ifdef COUNTED_THREADS_H
-/* What glibc has allocated for threads: it may free it where another thread begins or ends. */
+/* What glibc has allocated for threads, which it may free where another thread begins or ends; NULL where there is
+ * room. */
 static void *of_threads[4096];
 static size_t num_of_threads;
 static int is_locked;
 
-/* Puts one pointer in place of another, of which there is NULL where there is room. Returns whether it was there. */
-static int exchange_of_threads(void *old, void *new)
+/* Puts one pointer in place of another. Returns whether the other was there, or there was room. */
+static int replace_of_threads(void *old, void *new)
 {
-    size_t i;
+    size_t i = 0;
+    int is_there;
 
-    if (old != NULL && __atomic_load_n(&num_of_threads, __ATOMIC_ACQUIRE) == 0)
-        return 0;
     while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE))
         ;
-    for (i = 0; i < num_of_threads && of_threads[i] != old; i++)
-        ;
-    if (i < num_of_threads || (old == NULL && i < sizeof of_threads / sizeof *of_threads)) {
+    while (i < num_of_threads && of_threads[i] != old)
+        i++;
+    is_there = i < num_of_threads || (old == NULL && i < sizeof of_threads / sizeof *of_threads);
+    if (is_there) {
         of_threads[i] = new;
-        if (i == num_of_threads)
-            __atomic_store_n(&num_of_threads, i + 1, __ATOMIC_RELEASE);
-    } else {
-        i = sizeof of_threads;
+        num_of_threads += i == num_of_threads;
     }
     __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
-    return i != sizeof of_threads;
+    return is_there;
 }
-#endif
 
-/* Whether memory is not counted, which is glibc's for threads; from now on it is at another place, or nowhere. */
-static int is_of_threads(void *memory, void *moved)
+/* Whether new memory is glibc's for a thread, and so is not counted. */
+static int begins_of_threads(void *memory)
 {
-#ifdef COUNTED_THREADS_H
-    return memory != NULL ? exchange_of_threads(memory, moved) : begins_thread && exchange_of_threads(NULL, moved);
-#else
-    return (void)memory, (void)moved, 0;
-#endif
+    return begins_thread && replace_of_threads(NULL, memory);
 }
+
+/* Whether memory that is freed, or is somewhere else now, was not counted. */
+static int ends_of_threads(void *memory, void *moved)
+{
+    return replace_of_threads(memory, moved);
+}
+#else
+#define begins_of_threads(memory) 0
+#define ends_of_threads(memory, moved) 0
+#endif
 
 static void *counted(void *memory)
 {
-    if (memory != NULL && !is_of_threads(NULL, memory))
+    if (memory != NULL && !begins_of_threads(memory))
         __atomic_add_fetch(&live_allocations, 1, __ATOMIC_RELAXED);
     return memory;
 }
@@ -136,7 +139,7 @@ int COUNTED(posix_memalign)(void **memory, size_t alignment, size_t size)
 
 void COUNTED(free)(void *memory)
 {
-    if (memory != NULL && !is_of_threads(memory, NULL))
+    if (memory != NULL && !ends_of_threads(memory, NULL))
         __atomic_sub_fetch(&live_allocations, 1, __ATOMIC_RELAXED);
     REAL(free)(memory);
 }
@@ -156,7 +159,7 @@ void *COUNTED(realloc)(void *memory, size_t size)
         return NULL;
     moved = REAL(realloc)(memory, size);
     if (moved != NULL)
-        is_of_threads(memory, moved);
+        (void)ends_of_threads(memory, moved);
     return moved;
 }
 

@@ -32,6 +32,15 @@ enum Values<'a> {
     Double(Vec<f64>),
 }
 
+/// The fill value of an array, if it marks missing elements as `_FillValue` does elsewhere. To xarray it does so in
+/// Zarr v2, where xarray reads arrays whose dimensions have names.
+pub(super) fn marking_fill_value(array: &Array) -> Option<&[u8]> {
+    let mut dimensions = 0..array.variable().dimensions().len();
+    let is_xarray_s =
+        array.format() == zarr::Format::V2.name(false) && dimensions.all(|d| array.dimension_name(d).is_some());
+    array.fill_value().filter(|_| is_xarray_s)
+}
+
 impl<'a> RetypedAttributes<'a> {
     /// The attributes of an array for one in a format. `_FillValue` is a number in Zarr v2, and in Zarr v3 what xarray
     /// reads there: a text that stands for a floating-point number, or an integer. Of texts, where xarray refuses it,
@@ -51,9 +60,7 @@ impl<'a> RetypedAttributes<'a> {
         let told = source.attributes().iter().find(|attribute| attribute.name() == FILL_VALUE);
         let number = match told.filter(|_| !is_left_out) {
             Some(attribute) => fill_number(attribute, element, is_v3)?,
-            // In Zarr v2 the fill value itself marks what is missing, for xarray, which reads arrays whose dimensions
-            // have names.
-            None => match source.fill_value().filter(|_| is_v3 && is_of_xarray_in_v2(source)) {
+            None => match marking_fill_value(source).filter(|_| is_v3) {
                 Some(bytes) => fill_as_v3(element, bytes, element)?,
                 None => None,
             },
@@ -134,11 +141,6 @@ fn words<const N: usize, T>(bytes: &[u8], word: impl Fn([u8; N]) -> T) -> Result
         word(own)
     };
     Ok(alloc::collected(bytes.chunks_exact(N).map(one))?)
-}
-
-fn is_of_xarray_in_v2(array: &Array) -> bool {
-    let mut dimensions = 0..array.variable().dimensions().len();
-    array.format() == zarr::Format::V2.name(false) && dimensions.all(|d| array.dimension_name(d).is_some())
 }
 
 /// The fill value of an array with such elements, if it is a number and is another JSON there.

@@ -10,6 +10,7 @@ use super::documents::{V2_ARRAY, V2_ATTRIBUTES, below};
 #[cfg(not(feature = "parquet"))]
 use super::references::WITHOUT_PARQUET;
 use super::references::may_be_parquet;
+use super::retyped::marking_fill_value;
 use super::{Array, ArrayFormat, Description, UnlimitedLengths, create_group, list};
 use crate::alloc;
 use crate::buffer::Buffer;
@@ -22,7 +23,7 @@ use crate::hyperslab::Hyperslab;
 use crate::json::{self, Value};
 use crate::object::{ByteRange, Entry, Memory, Name, Storage, check_name, read_whole};
 use crate::store::ChunkState;
-use crate::zarr::{FILL_VALUE, Format};
+use crate::zarr::FILL_VALUE;
 
 /// The text of references to all chunks of an array, or of the arrays in a group and in those below it; an empty name
 /// is the storage itself. `url` is what the storage is called in them, a path or a URL; names of objects in it follow.
@@ -158,11 +159,9 @@ impl Writing<'_> {
         }
         let zeros = alloc::copied(&[0; 16])?;
         let own = variable.fill_value().or(zeros.get(..variable.element_size()));
-        // In Zarr v2 it marks missing elements itself.
-        let is_zarr_v2 = array.format() == Format::V2.name(false) && variable.fill_value().is_some();
-        // What marks missing elements; nothing else may be in its place.
-        let is_free = !chunks.has_absent && !is_zarr_v2;
-        let marks = marks_missing(array).filter(|marks| is_free || Some(*marks) == own);
+        // Whether it is needed, so that nothing else may be in its place.
+        let is_needed = chunks.has_absent || marking_fill_value(array).is_some();
+        let marks = marks_missing(array).filter(|marks| !is_needed || Some(*marks) == own);
         let fill_value = marks.or(own);
         let (codecs, names): (Vec<_>, Vec<_>) = (
             codecs.iter().map(|(id, number)| (*id, number.as_str())).collect(),
@@ -179,8 +178,7 @@ impl Writing<'_> {
             description = description.with_fill_value(fill_value);
         }
         Array::create_in(&self.documents, array.name(), &description)?;
-        let has_fill_value = chunks.has_absent || marks.is_some() || is_zarr_v2;
-        self.write_as_kerchunk(array.name(), has_fill_value, marks.is_some())?;
+        self.write_as_kerchunk(array.name(), is_needed || marks.is_some(), marks.is_some())?;
         let prefix = below(array.name(), "")?;
         for chunk in chunks.stored {
             let mut key = alloc::text(&prefix)?;
