@@ -3,8 +3,9 @@
 use super::journal::Record;
 use super::memory::{Needs, Team};
 use super::pass::{self, Side};
+use super::place::Place;
 use super::plan::{self, Axis, Boxes, Choice, Fits};
-use super::{Place, RechunkOptions, RechunkPass, RechunkPlan};
+use super::{RechunkOptions, RechunkPass, RechunkPlan};
 use crate::array::{Array, Description};
 use crate::chunk_list::ChunkRun;
 use crate::element::ElementType;

@@ -1,34 +1,40 @@
 //! Rechunking: the elements of an array as a new array with other chunks, within a limit of memory.
 //!
 //! ```text
+//!   apart.rs     that the new array and the source are apart
 //!   decision.rs  what is done for the arguments of a call
 //!   plan.rs      which boxes, and whether in one pass or in two
 //!   memory.rs    what memory boxes take
 //!   pass.rs      box by box from one array to another
+//!   place.rs     where the journal and the temporary array are
 //!   journal.rs   what is done, so that a call that was ended is continued
 //! ```
 
+mod apart;
 mod decision;
 mod journal;
 mod memory;
 mod pass;
+mod place;
 mod plan;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::array::{Array, Description, Unwritten, create_storage, is_url};
+use crate::array::{Array, Description, Unwritten, create_storage};
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
-use crate::object::{Directory, Entry, Memory, Name, Storage, read_whole};
+use crate::object::{Memory, Storage};
 use crate::transfer::Options;
 
+use apart::{check_apart, check_path};
 use decision::{Decision, temporary};
-use journal::{Journal, Record};
+use journal::Record;
 use memory::Needs;
-use pass::{Counters, Ledger, Pass, Side};
+use pass::{Counters, Pass, Side};
+use place::{Boxes, Place, remove_below, work_of};
 
 /// How an array is rechunked.
 #[derive(Clone, Copy)]
@@ -131,16 +137,8 @@ pub struct Rechunked {
     pub boxes_resumed: usize,
 }
 
-/// What a temporary name begins with, below that of the new array.
-const WORK: &str = ".nczchunk-rechunk";
-
 const OTHER: &str = "an unfinished rechunking from or to another array is here; \
                      make the same call as before to continue it, or remove it";
-const ELSEWHERE: &str = "the temporary array of the unfinished rechunking that is here is not in this storage; \
-                         name the same storage as before to continue it, or remove what is unfinished";
-
-const WITHIN: &str = "the new array would be the source, or within it; choose another path or name for it";
-const AROUND: &str = "the source is within what would be the new array; choose another path or name for it";
 
 /// Writes the elements of an array to a new array with other chunks, codecs or another format, within a limit of
 /// memory. `path` and `name` are those of [`Array::create`]; `description` says what the new array is to be like, and
@@ -325,43 +323,6 @@ fn begin(
     Err(Error::from(ErrorKind::Conflict).in_object(&*place.journal_name))
 }
 
-/// Refuses a path to the source or below it before anything is created there.
-fn check_path(source: &Array, path: &Path) -> Result<()> {
-    let (from, from_name) = source.place();
-    if is_url(path) || from.file_name().is_some() || from.joined().is_some() {
-        return Ok(());
-    }
-    let path = std::path::absolute(path)?;
-    let Some(there) = path.ancestors().find(|above| above.is_dir()) else { return Ok(()) };
-    let Ok(there) = Directory::open(there) else { return Ok(()) };
-    match is_at_or_below(&Storage::new(there)?, "", from, from_name) {
-        true => Err(Error::from(ErrorKind::Argument(WITHIN)).in_object(path.display())),
-        false => Ok(()),
-    }
-}
-
-/// Refuses a new array at the source, below it or around it: each could take the other's objects for its own.
-fn check_apart(source: &Array, storage: &Storage, name: &str) -> Result<()> {
-    let (from, from_name) = source.place();
-    if from.file_name().is_some() || from.joined().is_some() {
-        return Ok(());
-    }
-    let words = match () {
-        () if is_at_or_below(storage, name, from, from_name) => WITHIN,
-        () if is_at_or_below(from, from_name, storage, name) => AROUND,
-        () => return Ok(()),
-    };
-    Err(Error::from(ErrorKind::Argument(words)).in_object(shown(name)))
-}
-
-/// Whether a name in a storage leads to where another one does, or below it, as far as both exist and are told.
-fn is_at_or_below(storage: &Storage, name: &str, other: &Storage, other_name: &str) -> bool {
-    let Ok(Some(location)) = other.location(other_name) else { return false };
-    let ends = name.match_indices('/').map(|(slash, _)| slash).chain([name.len()]);
-    let is_there = |prefix: &str| storage.location(prefix).is_ok_and(|found| found == Some(location));
-    is_there("") || ends.into_iter().any(|end| is_there(&name[..end])) || storage.is_below(location).unwrap_or(false)
-}
-
 /// The source as a side of a pass.
 fn side_of<'a>(source: &'a Array, options: &RechunkOptions<'_>) -> Result<Side<'a>> {
     let all = Side::all(source.variable(), source.store(), Access::Read);
@@ -418,203 +379,6 @@ fn of(source: &Array, version: Option<u128>, side: &Side<'_>, new: &Unwritten) -
 
 fn shown(name: &str) -> &str {
     if name.is_empty() { "the storage" } else { name }
-}
-
-/// Where an array of this name has what is temporary.
-fn work_of(name: &str) -> Result<Name> {
-    Name::of(format_args!("{name}{}{WORK}", if name.is_empty() { "" } else { "/" }))
-}
-
-/// Where the journal and the temporary array are.
-struct Place<'a> {
-    /// The new array's.
-    storage: &'a Storage,
-    name: &'a str,
-    /// `None` where objects cannot be replaced: then nothing is continued.
-    journal: Option<&'a Storage>,
-    journal_name: Name,
-    mark: Name,
-    /// `None` where nothing can be removed any more.
-    temporary: Option<&'a Storage>,
-    work: Name,
-    /// The record's: several may have what is temporary in one storage.
-    id: String,
-}
-
-impl<'a> Place<'a> {
-    fn new(storage: &'a Storage, name: &'a str, options: &RechunkOptions<'a>) -> Result<Self> {
-        let work = work_of(name)?;
-        let journal_name = Name::of(format_args!("{}/journal.json", &*work))?;
-        let mark = Name::of(format_args!("{}/mark", &*work))?;
-        let journal = Some(storage).filter(|storage| !storage.is_archive());
-        let temporary = options.temporary.or(journal);
-        Ok(Place { storage, name, journal, journal_name, mark, temporary, work, id: journal::new_id() })
-    }
-
-    /// The same without a journal if the storage removes nothing: nobody could remove the journal again.
-    fn checked(mut self) -> Result<Self> {
-        let Some(storage) = self.journal else { return Ok(self) };
-        if !can_remove(storage, &self.work)? {
-            self.temporary = self.temporary.filter(|other| !std::ptr::eq(*other, storage));
-            self.journal = None;
-        }
-        Ok(self)
-    }
-
-    /// Where this rechunking, and no other, has what is temporary.
-    fn temporary_name(&self) -> Result<Name> {
-        Name::of(format_args!("{}/{}", &*self.work, self.id))
-    }
-
-    /// An object that is there as long as the temporary array is: of that itself chunks may be missing.
-    fn begun(&self) -> Result<Name> {
-        Name::of(format_args!("{}/begun", &*self.temporary_name()?))
-    }
-
-    fn begin_temporary(&self) -> Result<()> {
-        let Some(storage) = self.temporary else { return Ok(()) };
-        if !can_remove(storage, &self.temporary_name()?)? {
-            return Err(ErrorKind::Argument("the storage for the temporary array cannot remove objects").into());
-        }
-        storage.write(&self.begun()?, b"")
-    }
-
-    fn has_temporary(&self) -> Result<bool> {
-        self.temporary.map_or(Ok(false), |storage| Ok(storage.object_len(&self.begun()?)?.is_some()))
-    }
-
-    /// Makes sure that chunks may be written by the journal that is there: marks the array as begun, unless a call has
-    /// done so. Calls may do this at the same time.
-    fn prepare(&self, new: &Unwritten, decision: &Decision, record: &Record) -> Result<()> {
-        let (Some(storage), is_in_two) = (self.journal, decision.cuts.len() == 2) else { return Ok(()) };
-        let journal = self.journal(record.clone());
-        match journal.marked()? {
-            Some(true) if is_in_two && !self.has_temporary()? => {
-                return Err(Error::from(ErrorKind::Argument(ELSEWHERE)).in_object(shown(self.name)));
-            }
-            Some(true) => return Ok(()),
-            // Where two journals were written at the same moment.
-            Some(false) => return Err(Error::from(ErrorKind::Conflict).in_object(&*self.mark)),
-            None => {}
-        }
-        if let Err(error) = new.check_room(storage, self.name, &self.work) {
-            // What is in the way may be the chunks of a call that has marked it meanwhile.
-            return if journal.marked()? == Some(true) { Ok(()) } else { Err(error) };
-        }
-        // Before the mark: who finds that without this is in another storage.
-        if is_in_two {
-            self.begin_temporary()?;
-        }
-        journal.mark()?;
-        if new.is_written(storage, self.name)? {
-            // Another call has done all of it since then, and has removed its mark.
-            journal.unmark()?;
-            self.remove_temporary()?;
-            return Err(Error::from(ErrorKind::Conflict).in_object(shown(self.name)));
-        }
-        Ok(())
-    }
-
-    fn remove_temporary(&self) -> Result<()> {
-        let (Some(storage), name) = (self.temporary, self.temporary_name()?) else { return Ok(()) };
-        remove_below(storage, &name)?;
-        storage.remove_empty(&self.work)
-    }
-
-    /// After an error: removes what is temporary if nobody can continue, as there is no journal, or the mark is gone,
-    /// with which all that was temporary went.
-    fn give_up(&self) {
-        let is_over = self.journal.is_none_or(|storage| {
-            let mark = read_whole(&**storage, &self.mark, 1 << 10);
-            mark.is_ok_and(|mark| mark.as_deref() != Some(self.id.as_bytes()))
-        });
-        if is_over {
-            let _ = self.remove_temporary();
-        }
-    }
-
-    fn journal(&self, record: Record) -> Journal<'_> {
-        Journal::new(self.journal, [&self.journal_name, &self.mark], record)
-    }
-
-    /// Removes the temporary array and the journal, in an order in which nobody is misled.
-    fn clean(&self, journal: &Journal<'_>) -> Result<()> {
-        journal.unmark()?;
-        self.remove_temporary()?;
-        // What cannot be listed or removed is in nobody's way.
-        let _ = self.journal.map(|storage| storage.remove_unfinished(self.name));
-        let _ = self.journal.map(|storage| remove_empty_below(storage, &self.work));
-        journal.remove()
-    }
-}
-
-/// Whether a storage removes objects, as far as it says.
-fn can_remove(storage: &Storage, prefix: &str) -> Result<bool> {
-    match storage.remove(&Name::of(format_args!("{prefix}/none"))?) {
-        Err(error) if error.kind() == ErrorKind::ReadOnly => Ok(false),
-        removed => removed.map(|()| true),
-    }
-}
-
-/// Removes all objects below a prefix, and what killed writers have left half written.
-fn remove_below(storage: &Storage, prefix: &str) -> Result<()> {
-    // Where it is in the way, whoever meets it says so.
-    let _ = storage.remove_unfinished(prefix);
-    remove_listed(storage, prefix)
-}
-
-fn remove_listed(storage: &Storage, prefix: &str) -> Result<()> {
-    let (mut objects, mut prefixes) = (Vec::new(), Vec::new());
-    storage.list(prefix, &mut |last, entry| {
-        match entry {
-            Entry::Object => objects.push(format!("{prefix}/{last}")),
-            Entry::Prefix => prefixes.push(format!("{prefix}/{last}")),
-        }
-        Ok(())
-    })?;
-    objects.iter().try_for_each(|object| storage.remove(object))?;
-    prefixes.iter().try_for_each(|prefix| remove_listed(storage, prefix))?;
-    storage.remove_empty(prefix)
-}
-
-/// The boxes of a pass.
-struct Boxes<'j> {
-    journal: &'j Journal<'j>,
-    /// If they are read from the temporary array.
-    temporary: Option<&'j Place<'j>>,
-}
-
-impl Ledger for Boxes<'_> {
-    fn is_due(&self, number: usize) -> bool {
-        self.journal.is_due(number)
-    }
-
-    fn check(&self) -> Result<()> {
-        self.journal.check()?;
-        // Whoever removes a temporary array begins with this: without it, chunks may have been read as fill values.
-        match self.temporary {
-            Some(place) if !place.has_temporary()? => {
-                Err(Error::from(ErrorKind::NotFound("temporary array")).in_object(&*place.begun()?))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn done(&self, number: usize) -> Result<()> {
-        self.journal.done(number)
-    }
-}
-
-/// Removes the directories in one that have nothing in them.
-fn remove_empty_below(storage: &Storage, prefix: &str) -> Result<()> {
-    let mut prefixes = Vec::new();
-    storage.list(prefix, &mut |last, entry| {
-        if entry == Entry::Prefix {
-            prefixes.push(format!("{prefix}/{last}"));
-        }
-        Ok(())
-    })?;
-    prefixes.iter().try_for_each(|prefix| storage.remove_empty(prefix))
 }
 
 /// Does what is left to do; returns how many boxes there were done before.

@@ -4,10 +4,13 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::AtomicBool;
 
+use super::apart::{AROUND, WITHIN};
+use super::place::WORK;
 use super::*;
 use crate::array::ArrayFormat;
 use crate::chunk_list::ChunkRun;
 use crate::object::delayed::DelayedStorage;
+use crate::object::{Entry, read_whole};
 use crate::transfer::Progress;
 
 fn memory() -> Storage {
