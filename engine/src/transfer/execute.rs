@@ -65,12 +65,12 @@ struct Job<'a> {
 
 /// How one thread takes part in a job.
 struct Part<'a> {
-    /// How many chunks it takes from the queue at a time.
-    block: usize,
+    /// How many threads there are.
+    workers: usize,
     /// Whom it tells, if it is the calling thread.
     progress: Option<ProgressFunction<'a>>,
-    /// Whether it stops after one block.
-    is_trial: bool,
+    /// How many chunks it does before it stops, if it only tries.
+    trial: Option<usize>,
 }
 
 impl<'a> Transfer<'a> {
@@ -300,9 +300,8 @@ impl<'a> Transfer<'a> {
             true => max_workers,
             false => max_workers.min(1 + helpers(self.estimate(job, queue, is_quick, begin))),
         };
-        let block = queue.block(workers);
         if workers == 1 {
-            job.do_from(queue, Part { block, progress, is_trial: false }, begin(self.options.threads()));
+            job.do_from(queue, Part { workers, progress, trial: None }, begin(self.options.threads()));
             return Ok(());
         }
         let (is_fetching, threads) = (Fetching::is_under_way(), self.options.threads() / workers);
@@ -310,9 +309,9 @@ impl<'a> Transfer<'a> {
             workers,
             &|| {
                 let _fetching = Fetching::inherited(is_fetching);
-                job.do_from(queue, Part { block, progress: None, is_trial: false }, begin(threads));
+                job.do_from(queue, Part { workers, progress: None, trial: None }, begin(threads));
             },
-            || job.do_from(queue, Part { block, progress, is_trial: false }, begin(threads)),
+            || job.do_from(queue, Part { workers, progress, trial: None }, begin(threads)),
             &|| queue.fail_all(ErrorKind::Internal.into()),
         );
         Ok(())
@@ -347,7 +346,7 @@ impl<'a> Transfer<'a> {
         let (all, begun) = (queue.num_waiting(), Instant::now());
         let mut block = 1;
         loop {
-            let part = Part { block, progress: self.options.progress, is_trial: true };
+            let part = Part { workers: 1, progress: self.options.progress, trial: Some(block) };
             job.do_from(queue, part, begin(self.options.threads()));
             let left = queue.num_waiting();
             if left == 0 {
@@ -394,7 +393,7 @@ impl<'a> Job<'a> {
     fn do_from(&self, queue: &Queue, part: Part<'_>, mut one: impl FnMut(&Piece<'_>) -> Result<()>) {
         let mut pieces = Pieces::new(self);
         let _fence = Fence::new(self.volume);
-        while let Some(block) = queue.take(part.block) {
+        while let Some(block) = queue.take(part.trial.unwrap_or_else(|| queue.block(part.workers))) {
             for chunk in block {
                 if !queue.wants(chunk) {
                     return;
@@ -404,7 +403,7 @@ impl<'a> Job<'a> {
                     return queue.fail(chunk, error);
                 }
             }
-            if part.is_trial {
+            if part.trial.is_some() {
                 return;
             }
         }

@@ -23,7 +23,7 @@ use super::progress::{ProgressFunction, Tracker};
 use super::queue::Queue;
 use super::ranges::Ranges;
 use super::read::Reading;
-use super::shards::{PARTS, Shard, Shards};
+use super::shards::{Shard, Shards, part};
 use super::slot::Slot;
 use super::walk::Walk;
 use super::write::{Before, Writing, begin_write};
@@ -145,12 +145,12 @@ struct State<'j, 'a> {
     /// How many bytes of memory the slots of a transfer that writes have together, and how many they may have.
     held: usize,
     most_held: usize,
-    /// The next chunks to start, and how many the queue is asked for when there are none; or the shard that they are
-    /// in.
+    /// The next chunks to start, and how many the queue is asked for at most when there are none; or the shard that
+    /// they are in.
     next: Range<usize>,
-    block: usize,
+    most_of_queue: usize,
     shard: Option<Shard>,
-    /// How many chunks of shards it takes at a time, but those of one, so that other threads have some, too.
+    /// How many chunks of shards it takes at a time at most, but those of one, so that other threads have some, too.
     fair: usize,
     /// Whether there was no room for all chunks of the shard.
     is_continued: bool,
@@ -172,16 +172,11 @@ impl<'j, 'a> State<'j, 'a> {
         };
         let most = limit.clamp(1, useful.max(1));
         let has_latency = in_flight.has_latency();
-        let fair = match (sharing.of.max(1), has_latency) {
-            (1, _) => most,
-            (of, true) => most.min(queue.num_chunks().div_ceil(of)),
-            // What is there at once is taken in parts, so that no thread waits for another at the end.
-            (of, false) => most.min(num_chunks.div_ceil(of.saturating_mul(PARTS))),
-        };
+        let fair = if has_latency { most.min(queue.num_chunks().div_ceil(sharing.of.max(1))) } else { most };
         // Chunks that are all on their way at once would be decoded by the thread that has begun first.
         let is_first_served = has_latency && job.shards.is_none() && gap.is_none() && data.is_none();
         let most = if is_first_served { fair.max(1) } else { most };
-        let block = if sharing.of == 1 { num_chunks } else { queue.block(sharing.of).min(most.div_ceil(4)) };
+        let most_of_queue = if sharing.of == 1 { num_chunks } else { most.div_ceil(4) };
         Ok(State {
             job,
             plan,
@@ -202,7 +197,7 @@ impl<'j, 'a> State<'j, 'a> {
             held: 0,
             most_held,
             next: 0..0,
-            block,
+            most_of_queue,
             shard: None,
             fair,
             is_continued: false,
@@ -332,8 +327,13 @@ impl<'j, 'a> State<'j, 'a> {
                         return Ok(false);
                     }
                     // As long as not all of a shard has been read, no other one is opened.
-                    let (room, is_first) = (self.fair.saturating_sub(self.num_in_flight), self.num_in_flight == 0);
-                    let suits = |len: usize| is_first || !self.is_continued && len <= room;
+                    let (begun, fair, of) = (self.num_in_flight, self.fair, self.job.sharing.of);
+                    let (is_first, is_continued, has_latency) = (begun == 0, self.is_continued, self.has_latency);
+                    let suits = |len: usize, left: usize| {
+                        // What is there at once is taken in parts, so that no thread waits for another at the end.
+                        let fair = if has_latency { fair } else { fair.min(part(left, of)) };
+                        is_first || !is_continued && begun + len <= fair
+                    };
                     self.shard = shards.take_if(suits)?;
                     self.is_continued &= !is_first;
                     if self.shard.is_none() {
@@ -356,7 +356,8 @@ impl<'j, 'a> State<'j, 'a> {
             if self.free.is_empty() && self.slots.len() >= self.most {
                 return Ok(false);
             }
-            let Some(next) = queue.take(self.block) else { return Ok(false) };
+            let block = queue.block(self.job.sharing.of).min(self.most_of_queue);
+            let Some(next) = queue.take(block) else { return Ok(false) };
             self.next = next;
         }
         Ok(queue.wants(self.next.start))

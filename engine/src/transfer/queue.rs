@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// Blocks per worker: the more there are, the less a worker waits at the end for another's last block.
+/// For each worker a block is one of so many equal parts of what is not handed out yet. So blocks become ever smaller,
+/// and at the end no worker waits for more than another's last chunk.
 const BLOCKS: usize = 16;
 
 pub struct Queue {
@@ -39,7 +40,7 @@ impl Queue {
         self.end.load(Relaxed).saturating_sub(self.next.load(Relaxed))
     }
 
-    /// How many chunks one of so many workers should take at a time.
+    /// How many chunks one of so many workers should take next.
     pub(super) fn block(&self, workers: usize) -> usize {
         if workers == 1 { self.num_waiting() } else { self.num_waiting().div_ceil(workers.saturating_mul(BLOCKS)) }
     }
@@ -86,5 +87,20 @@ impl Queue {
     pub fn finish(self, done: &mut usize) -> Result<()> {
         *done = self.end.into_inner() - self.begin;
         self.failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_become_smaller_until_the_last_are_of_one_chunk() {
+        let (queue, mut lens) = (Queue::new(5..1005), Vec::new());
+        while let Some(block) = queue.take(queue.block(2)) {
+            lens.push(block.len());
+        }
+        assert_eq!((lens.iter().sum::<usize>(), lens[0]), (1000, 32));
+        assert!(lens.is_sorted_by(|a, b| a >= b) && lens[lens.len() - 32..].iter().all(|&len| len == 1));
     }
 }

@@ -12,10 +12,17 @@ use crate::plan::Plan;
 /// The shards that a plan touches, which threads share.
 pub(super) struct Shards<'p> {
     plan: &'p Plan<'p>,
-    /// No more chunks of a shard are taken at a time, unless they are one row of its first dimensions.
-    most: usize,
-    /// The next one, and what is left of it; `None` at the end.
-    next: Mutex<Option<(Ranges, Shard)>>,
+    /// How many threads divide each shard; one if a shard is one thread's.
+    dividing: usize,
+    next: Mutex<Next>,
+}
+
+/// What has not been taken.
+struct Next {
+    /// The next shard, and what is left of it; `None` at the end.
+    shard: Option<(Ranges, Shard)>,
+    /// How many chunks there are in all.
+    left: usize,
 }
 
 /// The chunks of a plan that are in one shard: along each dimension their numbers among those that the plan touches.
@@ -36,13 +43,13 @@ impl<'p> Shards<'p> {
     /// `OutOfMemory`.
     pub(super) fn new(plan: &'p Plan<'p>, workers: usize) -> Result<Self> {
         let ranges = dims::copied((0..plan.rank()).map(|d| group(plan, d, 0)))?;
-        let next = match plan.num_chunks() {
+        let left = plan.num_chunks();
+        let shard = match left {
             0 => None,
             _ => Some((dims::copied(ranges.iter().cloned())?, Shard::new(ranges)?)),
         };
-        let are_divided = workers > 1 && are_few(plan);
-        let most = if are_divided { plan.num_chunks().div_ceil(PARTS * workers) } else { usize::MAX };
-        Ok(Shards { plan, most, next: Mutex::new(next) })
+        let dividing = if are_few(plan) { workers } else { 1 };
+        Ok(Shards { plan, dividing, next: Mutex::new(Next { shard, left }) })
     }
 
     /// Whether there are shards of several chunks that the plan can be divided by: points are in no order of shards.
@@ -57,34 +64,39 @@ impl<'p> Shards<'p> {
 
     /// How many shards have to stay open until all are read, because threads divide them.
     pub(super) fn num_opened(&self) -> usize {
-        if self.most == usize::MAX { 0 } else { FEW }
+        if self.dividing > 1 { FEW } else { 0 }
     }
 
-    /// The next shard or part of one, if its number of chunks suits.
+    /// The next shard or part of one, if its number of chunks suits, beside the number of all that are left.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(super) fn take_if(&self, suits: impl FnOnce(usize) -> bool) -> Result<Option<Shard>> {
+    pub(super) fn take_if(&self, suits: impl FnOnce(usize, usize) -> bool) -> Result<Option<Shard>> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((all, rest)) = &mut *next else { return Ok(None) };
-        let part = rest.first(self.most)?;
-        if !suits(part.len()) {
+        let Next { shard, left } = &mut *next;
+        let Some((all, rest)) = shard else { return Ok(None) };
+        let taken = match self.dividing {
+            1 => rest.first(usize::MAX)?,
+            threads => rest.first(part(*left, threads))?,
+        };
+        if !suits(taken.len(), *left) {
             return Ok(None);
         }
-        if !rest.remove(&part)? {
-            *next = match self.after(all)? {
+        if !rest.remove(&taken)? {
+            *shard = match self.after(all)? {
                 Some(all) => Some((dims::copied(all.iter().cloned())?, Shard::new(all)?)),
                 None => None,
             };
         }
-        Ok(Some(part))
+        *left -= taken.len();
+        Ok(Some(taken))
     }
 
     /// The first in the plan's order of the chunks that have not been taken. It need not be in the next shard or part
     /// of one.
     pub(super) fn first(&self) -> Option<usize> {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let (all, rest) = next.as_ref()?;
+        let (all, rest) = next.shard.as_ref()?;
         // All shards after that have later ones.
         self.first_after(all).into_iter().chain(rest.chunk(self.plan)).min()
     }
@@ -120,8 +132,12 @@ impl<'p> Shards<'p> {
 /// So many shards at most stay open, where threads divide them.
 const FEW: usize = 16;
 
-/// How many parts there are for each thread.
-pub(super) const PARTS: usize = 8;
+/// How many of the chunks that are left one of so many threads takes next. As the parts become ever smaller, no thread
+/// waits for more than another's last chunk at the end.
+pub(super) fn part(left: usize, threads: usize) -> usize {
+    const PARTS: usize = 8;
+    if threads <= 1 { left } else { left.div_ceil(threads.saturating_mul(PARTS)) }
+}
 
 /// Whether all shards that a plan touches can stay open.
 fn are_few(plan: &Plan<'_>) -> bool {
@@ -226,8 +242,8 @@ mod tests {
             let plan = Plan::new(&variable, &hyperslab, Access::Read).unwrap();
             let shards = Shards::new(&plan, 1).unwrap();
             let (mut found, mut seen) = (Vec::new(), Vec::new());
-            assert!(shards.take_if(|_| false).unwrap().is_none());
-            while let Some(mut shard) = shards.take_if(|_| true).unwrap() {
+            assert!(shards.take_if(|_, _| false).unwrap().is_none());
+            while let Some(mut shard) = shards.take_if(|_, _| true).unwrap() {
                 let mut num = 0;
                 while let Some(chunk) = shard.chunk(&plan) {
                     let mut projections = [Default::default(); 2];
@@ -253,12 +269,12 @@ mod tests {
         let mut variable = Variable::new(&[30, 40, 5], &[2, 3, 5], 1).unwrap();
         variable.set_write_grid(Some(&[6, 12, 5])).unwrap();
         // With 3 x 4 chunks in a shard.
-        for (count, num_parts, longest) in [([30, 40, 5], 20, 12), ([30, 9, 5], 15, 3), ([6, 12, 5], 6, 4)] {
+        for (count, num_parts, longest) in [([30, 40, 5], 20, 12), ([30, 9, 5], 21, 3), ([6, 12, 5], 6, 4)] {
             let plan = Plan::new(&variable, &Hyperslab::new(&[0; 3], &count), Access::Read).unwrap();
             let shards = Shards::new(&plan, 2).unwrap();
             let (mut found, mut lens) = (Vec::new(), Vec::new());
             let missing = |found: &[usize]| (0..plan.num_chunks()).find(|chunk| !found.contains(chunk));
-            while let Some(mut part) = shards.take_if(|_| true).unwrap() {
+            while let Some(mut part) = shards.take_if(|_, _| true).unwrap() {
                 lens.push(part.len());
                 while let Some(chunk) = part.chunk(&plan) {
                     found.push(chunk);
