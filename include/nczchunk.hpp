@@ -470,6 +470,14 @@ class Context {
         return *this;
     }
 
+    /// Sets whether threads stay between calls: see nczchunk_context_set_keeps_threads.
+    Context &keeps_threads(bool keeps)
+    {
+        if (const int status = nczchunk_context_set_keeps_threads(context_.get(), keeps); status < 0)
+            throw Error(status, "the context was moved from");
+        return *this;
+    }
+
     /// Sets whether reads use the cache of a store or array: see nczchunk_context_set_uses_cache.
     Context &uses_cache(bool uses)
     {

@@ -22,6 +22,7 @@ use super::message::Message;
 use super::prelude::*;
 use super::progress::nczchunk_progress;
 use nczchunk_engine::cancel::CancelGuard;
+use nczchunk_engine::threads::Team;
 use nczchunk_engine::transfer::{Options, Progress};
 
 /// Creates a context. Free it with nczchunk_context_free.
@@ -32,6 +33,8 @@ pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_contex
     by_promise!(report(std::ptr::null_mut(), || hand_over(context, || {
         Ok(nczchunk_context {
             threads: 1,
+            team: Team::new(),
+            keeps_threads: false,
             uses_cache: true,
             progress: None,
             progress_user: std::ptr::null_mut(),
@@ -110,8 +113,8 @@ pub unsafe extern "C" fn nczchunk_context_set_progress(
 }
 
 /// Sets the largest number of threads, including the caller's, that a call with this context may use at the same time.
-/// It is 1 at first, and never more than 256. The call spawns worker threads and joins them before it returns. It
-/// spawns them only if
+/// It is 1 at first, and never more than 256. The call spawns worker threads and joins them before it returns, unless
+/// the context keeps them (nczchunk_context_set_keeps_threads). It spawns them only if
 ///
 /// - the store's callbacks allow it (see concurrent),
 /// - the variable has no copier,
@@ -135,6 +138,29 @@ pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_con
         context.threads = threads;
         Ok(())
     }))
+}
+
+/// Sets whether a context keeps the threads that its calls spawn. With 1, those of one call wait for the next, which
+/// then takes fewer microseconds to begin with several threads. They end when the context is freed, and when this is
+/// set to 0; both wait for them. It is 0 at first. What the context says of the last call stays. Returns what it was, 0
+/// or 1.
+///
+/// Threads that wait use no time of a processor. They have the processors (affinity) and the privileges that the thread
+/// had that made the call which spawned them. Do not unload the library before the context is freed. A child process
+/// that was forked may use the context: its calls spawn threads of the child's own.
+///
+/// Errors: NCZCHUNK_EINVAL (context is NULL).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nczchunk_context_set_keeps_threads(
+    context: *mut nczchunk_context,
+    keeps_threads: c_int,
+) -> c_int {
+    let Some(context) = by_promise!(context.as_mut()) else { return nczchunk_engine::status::EINVAL };
+    let before = std::mem::replace(&mut context.keeps_threads, keeps_threads != 0);
+    if !context.keeps_threads {
+        context.team = Team::new();
+    }
+    c_int::from(before)
 }
 
 /// Sets whether calls with this context use the cache of a store or array. With 0, reads look for nothing there, and
@@ -195,6 +221,12 @@ pub(super) unsafe fn report_transfer(
     if unsafe { context.as_ref() }.is_some_and(|context| !context.uses_cache) {
         options = options.without_cache();
     }
+    let body = |options: Options<'_>, done: &mut usize| {
+        // SAFETY: as above. Nobody changes the context or frees it as long as the body runs.
+        let context = unsafe { &*context };
+        let team = context.keeps_threads.then_some(&context.team);
+        body(team.map_or(options, |team| options.with_team(team)), done)
+    };
     // SAFETY: the caller promises what `report_with` requires.
     unsafe {
         report_with(context, |done| match progress {

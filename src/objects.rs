@@ -11,6 +11,7 @@ use nczchunk_engine::cache::Cache;
 use nczchunk_engine::codec::Codec;
 use nczchunk_engine::error::Error;
 use nczchunk_engine::store::ChunkStore;
+use nczchunk_engine::threads::Team;
 use nczchunk_engine::transfer::Prepared;
 use nczchunk_engine::variable::Variable;
 
@@ -18,6 +19,8 @@ use nczchunk_engine::variable::Variable;
 /// time; use one per thread.
 pub struct nczchunk_context {
     pub(super) threads: usize,
+    pub(super) team: Team,
+    pub(super) keeps_threads: bool,
     pub(super) uses_cache: bool,
     pub(super) progress: Option<unsafe extern "C" fn(user: *mut c_void, progress: *const nczchunk_progress) -> c_int>,
     pub(super) progress_user: *mut c_void,

@@ -394,6 +394,7 @@ fn null_is_an_error_or_nothing() {
         assert_eq!(nczchunk_context_chunks_done(null()), 0);
         assert_eq!(nczchunk_context_set_threads(null_mut(), 1), EINVAL);
         assert_eq!(nczchunk_context_set_uses_cache(null_mut(), 1), EINVAL);
+        assert_eq!(nczchunk_context_set_keeps_threads(null_mut(), 1), EINVAL);
         assert_eq!(nczchunk_context_set_progress(null_mut(), None, null_mut()), EINVAL);
 
         nczchunk_odometer_free(null_mut());

@@ -144,9 +144,17 @@ MODELS = [
      "            &|| queue.fail_all(ErrorKind::Internal.into()),\n",
      "            &|| {\n                if !crate::planted(\"transfer/panic\") {\n"
      "                    queue.fail_all(ErrorKind::Internal.into());\n                }\n            },\n"),
-    ("transfer/join", "the call returns before its threads have ended", "engine/src/transfer/team.rs",
-     "        for thread in begun {\n",
-     "        for thread in begun.into_iter().skip(usize::from(crate::planted(\"transfer/join\"))) {\n"),
+    ("transfer/join", "the threads of a call are not joined", "engine/src/threads/mod.rs",
+     "        self.threads.drain(..).for_each(Thread::join);\n",
+     "        let skipped = usize::from(crate::planted(\"transfer/join\"));\n"
+     "        self.threads.drain(..).skip(skipped).for_each(Thread::join);\n"),
+    ("threads/working", "a call does not wait for threads that have begun", "engine/src/threads/station.rs",
+     "        while state.working > 0 {\n",
+     "        while state.working > 0 && !crate::planted(\"threads/working\") {\n"),
+    ("threads/close", "threads are not woken to leave", "engine/src/threads/station.rs",
+     "        self.state().is_closed = true;\n        self.called.notify_all();\n",
+     "        self.state().is_closed = true;\n"
+     "        if !crate::planted(\"threads/close\") {\n            self.called.notify_all();\n        }\n"),
 ]
 
 # These are for scripts/check-checkers, which says who has to find them.

@@ -66,8 +66,8 @@ use nczchunk_engine::zstream;
 #[cfg(feature = "arrays")]
 use nczchunk_engine::{
     alloc, buffer, cache, chunk_list, codec, copier, copy, dims, element, error, float_format, grid, hyperslab, limits,
-    lock, open_object, plan, pool, projection, setting, shared, store, strings, transfer, type_name, typed, variable,
-    waiter,
+    lock, open_object, plan, pool, projection, setting, shared, store, strings, threads, transfer, type_name, typed,
+    variable, waiter,
 };
 
 #[cfg(feature = "arrays")]
@@ -97,6 +97,8 @@ pub use nczchunk_engine::codec::has as has_codec;
 pub use nczchunk_engine::codec::public::*;
 #[doc(inline)]
 pub use nczchunk_engine::open_object::{ObjectState, OpenObject, Opening, Versions};
+#[doc(inline)]
+pub use nczchunk_engine::threads::{Team, Threads};
 #[doc(inline)]
 pub use nczchunk_engine::{
     Access, BorrowedChunk, BorrowedChunkMut, Buffer, Cache, CacheStatistics, Change, ChunkExtent, ChunkLocation,

@@ -83,6 +83,8 @@ pub mod store;
 #[doc(hidden)]
 pub mod strings;
 #[doc(hidden)]
+pub mod threads;
+#[doc(hidden)]
 pub mod transfer;
 #[doc(hidden)]
 pub mod type_name;

@@ -70,6 +70,8 @@ mod shared;
 mod status;
 #[path = "../../engine/src/store/mod.rs"]
 mod store;
+#[path = "../../engine/src/threads/mod.rs"]
+mod threads;
 #[path = "../../engine/src/transfer/mod.rs"]
 mod transfer;
 #[path = "../../engine/src/variable.rs"]

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 import weakref
 
 import numpy as np
@@ -582,6 +583,41 @@ def test_a_child_that_is_forked_does_not_release_its_parent_s_lock(tmp_path):
         locks.holding(directory, True, lambda: None, waits=False)
     mine.release()
     assert locks.holding(directory, True, lambda: 1, waits=False) == 1
+
+
+def tasks(number, seconds=10):
+    """The threads of the process, as the system numbers them, once there are so many: one that ends is listed for a
+    moment."""
+    end = time.monotonic() + seconds
+    while len(found := set(os.listdir("/proc/self/task"))) != number and time.monotonic() < end:
+        time.sleep(0.001)
+    assert len(found) == number
+    return found
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="the system does not list a process's threads")
+def test_threads_stay_for_the_next_read_and_end_before_a_fork(tmp_path):
+    values = np.random.default_rng(1).integers(0, 9, (1024, 1024)).astype("f8")
+    array = nczchunk.create(tmp_path / "a", shape=values.shape, dtype="f8", chunks=(64, 64), threads=3, cache=None)
+    array[...] = values
+    _c._spare.end_threads()
+    others = len(os.listdir("/proc/self/task"))
+    assert (array[...] == values).all()
+    kept = tasks(others + 2)
+    for _ in range(5):
+        assert (array[...] == values).all()
+    assert tasks(others + 2) == kept
+    array.threads = 1
+    assert (array[...] == values).all()
+    assert tasks(others + 2) == kept
+    array.threads = 3
+    with warnings.catch_warnings():
+        if others == 1:
+            warnings.simplefilter("error")
+        assert in_child(lambda: (array[...] == values).all())
+    tasks(others)
+    assert (array[...] == values).all()
+    tasks(others + 2)
 
 
 @pytest.mark.unix

@@ -38,7 +38,7 @@ impl Decision {
         options: &RechunkOptions<'_>,
     ) -> Result<Self> {
         let axes = axes(source, target)?;
-        let teams = Team::all(options.transfer.threads().min(MOST_THREADS));
+        let teams = Team::all(options.transfer.threads().most().min(MOST_THREADS));
         let least = least(source, target, &axes, options.memory);
         if source.shape().contains(&0) {
             let plan = RechunkPlan { passes: Vec::new(), num_bytes: 0, least_memory: least };
@@ -88,7 +88,7 @@ impl Decision {
             return Err(Error::from(ErrorKind::Metadata("no such boxes")).in_object(&*place.journal_name));
         }
         let mut least = usize::MAX;
-        for team in Team::all(options.transfer.threads().min(MOST_THREADS)) {
+        for team in Team::all(options.transfer.threads().most().min(MOST_THREADS)) {
             let chunks = record.passes.clone();
             let decision = Decision::of(source, target, &axes, (place, options.memory), chunks, &[team; 2])?;
             let memory = decision.plan.passes.iter().map(|pass| pass.memory).max().unwrap_or(0);

@@ -15,7 +15,7 @@ use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
 use crate::projection::Projection;
 use crate::store::ChunkStore;
-use crate::transfer::{Options, Progress, run_team};
+use crate::transfer::{Options, Progress};
 use crate::variable::Variable;
 
 /// An array as one side of a pass, and what is selected of it.
@@ -229,7 +229,7 @@ impl Pass<'_> {
                 shared.fail(error);
             }
         };
-        run_team(lanes, &quiet, own, &|| shared.fail(ErrorKind::Internal.into()));
+        options.threads().run(lanes, &quiet, own, &|| shared.fail(ErrorKind::Internal.into()));
         match shared.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(()),

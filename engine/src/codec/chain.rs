@@ -10,6 +10,7 @@ use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limit;
+use crate::threads::Threads;
 
 /// Codecs in the order of encoding.
 #[derive(Default)]
@@ -212,7 +213,7 @@ impl<'c> Chain<'c> {
     }
 
     /// Encodes a chunk with all codecs, by up to so many threads.
-    pub fn encode<'s>(&self, chunk: &[u8], between: Between<'s>, threads: usize) -> Result<&'s [u8]> {
+    pub fn encode<'s>(&self, chunk: &[u8], between: Between<'s>, threads: Threads<'_>) -> Result<&'s [u8]> {
         let [mut spare, mut last] = between;
         let mut given = None;
         for codec in &self.codecs {
@@ -321,7 +322,7 @@ mod tests {
             chain.push(Box::new(Told { asked: &asked, more, skips, is_concurrent: true }));
         }
         let (mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY);
-        let stored = chain.encode(b"0123456789", [&mut one, &mut other], 1).unwrap().to_vec();
+        let stored = chain.encode(b"0123456789", [&mut one, &mut other], Threads::ONE).unwrap().to_vec();
         assert_eq!((&stored[..], chain.encoded_bound(10)), (&b"0123456789\0\0\0\0"[..], 14));
         let mut decoded = |stored: &[u8], needed: Range<usize>| {
             let mut room = Scratch::EMPTY;

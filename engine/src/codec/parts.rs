@@ -134,6 +134,7 @@ fn pick_from(
 mod tests {
     use super::*;
     use crate::codec::public::{Blosc, BloscShuffle, Codec, Crc32c, Lz4, Shuffle, Zlib, Zstd};
+    use crate::threads::Threads;
 
     fn chain(codecs: Vec<Box<dyn Codec>>) -> Chain<'static> {
         let mut chain = Chain::default();
@@ -187,7 +188,7 @@ mod tests {
 
     fn stored(chain: &Chain<'_>, chunk: &[u8]) -> Vec<u8> {
         let (mut one, mut other) = (Scratch::EMPTY, Scratch::EMPTY);
-        chain.encode(chunk, [&mut one, &mut other], 1).unwrap().to_vec()
+        chain.encode(chunk, [&mut one, &mut other], Threads::ONE).unwrap().to_vec()
     }
 
     #[test]

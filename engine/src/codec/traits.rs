@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::steps::Steps;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
+use crate::threads::Threads;
 
 /// The `id` of a codec in numcodecs, and the number among its settings that matters there, if one does.
 pub type InNumcodecs = (&'static str, Option<usize>);
@@ -98,7 +99,7 @@ pub trait Codec: Send + Sync {
     ///
     /// # Errors
     /// Those of `encode`.
-    fn encode_by_threads(&self, decoded: &[u8], encoded: &mut Buffer<'_>, threads: usize) -> Result<()> {
+    fn encode_by_threads(&self, decoded: &[u8], encoded: &mut Buffer<'_>, threads: Threads<'_>) -> Result<()> {
         let _ = threads;
         self.encode(decoded, encoded)
     }

@@ -7,6 +7,7 @@ use super::memory::{Encoded, Workspace};
 use super::request::Request;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
+use crate::threads::Threads;
 
 /// The room that a chunk is decoded into first, if that is more than a few times what is stored.
 const LEAST: usize = 64 << 10;
@@ -51,6 +52,6 @@ impl ChunkStore<'_> {
 
     /// Encodes a chunk of any length and stores it.
     pub(crate) fn put_any_length(&self, request: &Request<'_>, chunk: &[u8]) -> Result<()> {
-        self.put(request, self.encode(request.access(), chunk, &mut self.workspace()?.encoded, 1)?)
+        self.put(request, self.encode(request.access(), chunk, &mut self.workspace()?.encoded, Threads::ONE)?)
     }
 }

@@ -13,6 +13,7 @@ use crate::buffer::Buffer;
 use crate::codec::Between;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
+use crate::threads::Threads;
 
 /// What was fetched of a chunk.
 pub enum Fetched<'e> {
@@ -132,7 +133,7 @@ impl ChunkStore<'_> {
         access: Access,
         chunk: &'e [u8],
         encoded: &'e mut Encoded<'_>,
-        threads: usize,
+        threads: Threads<'_>,
     ) -> Result<&'e [u8]> {
         let codecs = self.codecs(access);
         if codecs.is_empty() { Ok(chunk) } else { codecs.encode(chunk, encoded.between(), threads) }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use super::flight;
 use super::options::{MAX_THREADS, Options};
 use super::piece::{self, Piece, check_store};
 use super::prepared::Prepared;
@@ -12,7 +13,6 @@ use super::read::Reading;
 use super::shards::Shards;
 use super::walk::Walk;
 use super::write::Writing;
-use super::{flight, team};
 use crate::cache::Fetching;
 use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{ErrorKind, Result};
@@ -20,6 +20,7 @@ use crate::grid::Access;
 use crate::lock::Lock;
 use crate::plan::Plan;
 use crate::store::{ChunkStore, InFlight, ReadCost};
+use crate::threads::Threads;
 
 /// How much work there has to be for each thread that is spawned, which takes 20 to 50 us. Miri has no patience for so
 /// much, and is to see the threads.
@@ -196,13 +197,14 @@ impl<'a> Transfer<'a> {
         done: &mut usize,
     ) -> Result<()> {
         let of = (self.plan, self.store, self.chunks.clone());
-        let data = data.map(|data| (data, self.options.threads() / workers));
+        let threads = self.options.threads();
+        let data = data.map(|data| (data, threads.divided_by(workers)));
         let job = flight::Job::new(of, reader, self.tracker(), workers, data, (self.options, None))?;
         let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());
         if workers == 1 {
             job.run(progress, out);
         } else {
-            team::run(
+            threads.run(
                 workers,
                 &|| {
                     let _fetching = Fetching::inherited(is_fetching);
@@ -243,7 +245,7 @@ impl<'a> Transfer<'a> {
 
     /// How many threads may work, this one included.
     fn max_workers(&self) -> usize {
-        if self.chunks.len() > 1 && self.may_share() { self.options.threads().min(self.chunks.len()) } else { 1 }
+        if self.chunks.len() > 1 && self.may_share() { self.options.threads().most().min(self.chunks.len()) } else { 1 }
     }
 
     /// Whether several threads may do this.
@@ -257,7 +259,7 @@ impl<'a> Transfer<'a> {
     /// Does the pieces of all chunks: by `begin` each thread gets what it does for a piece, for which it may use so
     /// many threads. Counts the chunks done.
     #[inline]
-    fn run<W>(&self, done: &mut usize, begin: impl Fn(usize) -> W + Sync) -> Result<()>
+    fn run<W>(&self, done: &mut usize, begin: impl Fn(Threads<'a>) -> W + Sync) -> Result<()>
     where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
@@ -290,7 +292,7 @@ impl<'a> Transfer<'a> {
         queue: &Queue,
         max_workers: usize,
         is_quick: bool,
-        begin: &(impl Fn(usize) -> W + Sync),
+        begin: &(impl Fn(Threads<'a>) -> W + Sync),
     ) -> Result<()>
     where
         W: FnMut(&Piece<'_>) -> Result<()>,
@@ -304,14 +306,15 @@ impl<'a> Transfer<'a> {
             job.do_from(queue, Part { workers, progress, trial: None }, begin(self.options.threads()));
             return Ok(());
         }
-        let (is_fetching, threads) = (Fetching::is_under_way(), self.options.threads() / workers);
-        team::run(
+        let (is_fetching, threads) = (Fetching::is_under_way(), self.options.threads());
+        let each = threads.divided_by(workers);
+        threads.run(
             workers,
             &|| {
                 let _fetching = Fetching::inherited(is_fetching);
-                job.do_from(queue, Part { workers, progress: None, trial: None }, begin(threads));
+                job.do_from(queue, Part { workers, progress: None, trial: None }, begin(each));
             },
-            || job.do_from(queue, Part { workers, progress, trial: None }, begin(threads)),
+            || job.do_from(queue, Part { workers, progress, trial: None }, begin(each)),
             &|| queue.fail_all(ErrorKind::Internal.into()),
         );
         Ok(())
@@ -335,7 +338,7 @@ impl<'a> Transfer<'a> {
         job: &Job<'_>,
         queue: &Queue,
         is_quick: bool,
-        begin: &(impl Fn(usize) -> W + Sync),
+        begin: &(impl Fn(Threads<'a>) -> W + Sync),
     ) -> Duration
     where
         W: FnMut(&Piece<'_>) -> Result<()>,

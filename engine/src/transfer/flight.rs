@@ -38,6 +38,7 @@ use crate::plan::Plan;
 use crate::store::{
     ChunkReader, ChunkStore, Filled, Flight, InFlight, NOT_IN_FLIGHT, ReadCost, Sharing, check_part, room_again,
 };
+use crate::threads::Threads;
 
 /// For a chunk that is read in ranges there is use for more requests than there are chunks.
 const MOST_RANGES: usize = 1024;
@@ -58,7 +59,7 @@ pub(super) struct Job<'a> {
     sharing: Sharing<'a>,
     pub volume: Volume,
     /// For a transfer that writes: from where, and how many threads may encode one chunk.
-    data: Option<(Source<'a>, usize)>,
+    data: Option<(Source<'a>, Threads<'a>)>,
     /// Whether reads are counted and not made: then nothing is written to the destination.
     is_counted: bool,
 }
@@ -70,7 +71,7 @@ impl<'a> Job<'a> {
         in_flight: &'a dyn InFlight,
         tracker: Tracker,
         workers: usize,
-        data: Option<(Source<'a>, usize)>,
+        data: Option<(Source<'a>, Threads<'a>)>,
         (options, counted): (Options<'_>, Option<&'a Lock<ReadCost>>),
     ) -> Result<Self> {
         let reader = store.filler().ok_or(ErrorKind::Internal)?;

@@ -31,7 +31,6 @@ mod read;
 mod shards;
 mod single;
 mod slot;
-mod team;
 mod walk;
 mod write;
 
@@ -43,7 +42,6 @@ pub use options::Options;
 pub use prepared::Prepared;
 pub use progress::{Progress, ProgressFunction};
 pub use queue::Queue;
-pub use team::run as run_team;
 
 use crate::alloc;
 use crate::copy::{Destination, Source, Volume};

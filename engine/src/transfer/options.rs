@@ -1,6 +1,7 @@
 //! The options of a transfer: threads and progress.
 
 use super::progress::ProgressFunction;
+use crate::threads::{Team, Threads};
 
 /// No transfer uses more threads, because each takes a stack.
 pub(super) const MAX_THREADS: usize = 256;
@@ -14,6 +15,7 @@ pub(super) const MAX_THREADS: usize = 256;
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     pub(super) threads: usize,
+    team: Option<&'a Team>,
     pub(super) progress: Option<ProgressFunction<'a>>,
     pub(super) bytes_in_flight: usize,
     pub(super) uses_cache: bool,
@@ -22,15 +24,15 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     /// One thread, which is the caller's, and no progress callback.
     fn default() -> Self {
-        Options { threads: 1, progress: None, bytes_in_flight: usize::MAX, uses_cache: true }
+        Options { threads: 1, team: None, progress: None, bytes_in_flight: usize::MAX, uses_cache: true }
     }
 }
 
 impl<'a> Options<'a> {
-    /// How many threads a transfer may use.
+    /// The threads that a transfer may use.
     #[doc(hidden)]
-    pub fn threads(&self) -> usize {
-        self.threads.clamp(1, MAX_THREADS)
+    pub fn threads(&self) -> Threads<'a> {
+        Threads::new(self.threads.min(MAX_THREADS), self.team)
     }
 
     #[inline]
@@ -63,6 +65,13 @@ impl<'a> Options<'a> {
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Options { threads, ..self }
+    }
+
+    /// The same with a team, where the threads stay for the next transfer: to wake one takes a fraction of the time to
+    /// spawn one.
+    #[must_use]
+    pub fn with_team(self, team: &'a Team) -> Self {
+        Options { team: Some(team), ..self }
     }
 
     /// The same with a progress callback, which may end the transfer.

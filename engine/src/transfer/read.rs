@@ -7,7 +7,6 @@ use super::piece::{self, Mover, Piece};
 use super::queue::Queue;
 use super::ranges::Ranges;
 use super::single::Single;
-use super::team;
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::cache::{Entry, Found, Loading, Turn};
@@ -19,6 +18,7 @@ use crate::open_object::{Opening, TELLS_CACHED, Versions};
 use crate::store::{
     self, BorrowedChunk, ChunkReader, ChunkStore, Encoded, Fetched, Filled, Request, Take, Workspace, ZeroCopyReader,
 };
+use crate::threads::Threads;
 use crate::variable::Variable;
 
 /// A chunk of up to so many bytes is decoded into room for all of it, whatever part of it is needed.
@@ -146,7 +146,7 @@ pub(super) struct Reading<'a> {
     /// The same of the request that brought what is read next.
     turn: Option<Turn>,
     /// How many threads may read a piece: one, unless that is changed.
-    pub(super) threads: usize,
+    pub(super) threads: Threads<'a>,
     /// Whether a file was not in the page cache, as far as the system tells, or does not tell.
     waits: bool,
 }
@@ -155,7 +155,17 @@ impl<'a> Reading<'a> {
     #[inline]
     pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, turn: Option<Turn>) -> Self {
         let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
-        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads: 1, waits: false }
+        Reading {
+            variable,
+            store,
+            lender,
+            mover,
+            workspace: None,
+            transfer: turn,
+            turn,
+            threads: Threads::ONE,
+            waits: false,
+        }
     }
 
     /// Reads a piece.
@@ -215,7 +225,7 @@ impl<'a> Reading<'a> {
     fn is_divided(&self, piece: &Piece<'_>, filler: &dyn ChunkReader) -> bool {
         self.mover.whole_chunk(piece).is_none()
             || self.part(piece, filler).is_some()
-            || self.threads.min(piece.chunk_bytes / BYTES_PER_THREAD) > 1
+            || self.threads.most().min(piece.chunk_bytes / BYTES_PER_THREAD) > 1
     }
 
     /// Decodes a stored chunk and moves the piece from it. The result is for what is stored, if the store's cache is to
@@ -355,11 +365,11 @@ impl<'a> Reading<'a> {
         let (size, swap) = (self.variable.element_size(), self.variable.swapped_word());
         // What is longer than it should be is an error that reading parts would not find.
         let is_known = filler.tells_len() || filler.versions() == Versions::Constant;
-        if self.threads.min(piece.chunk_bytes / BYTES_PER_THREAD) < 2 || !is_known {
+        if self.threads.most().min(piece.chunk_bytes / BYTES_PER_THREAD) < 2 || !is_known {
             return Ok(false);
         }
         let ranges = Ranges::new(piece.axes, size, gap)?;
-        let threads = self.threads.min(ranges.count() * ranges.len / BYTES_PER_THREAD);
+        let threads = self.threads.most().min(ranges.count() * ranges.len / BYTES_PER_THREAD);
         if threads < 2 || !ranges.land_whole(size) {
             return Ok(false);
         }
@@ -392,7 +402,7 @@ impl<'a> Reading<'a> {
                 numbers.for_each(|number| read(number).unwrap_or_else(|error| queue.fail(number, error)));
             }
         };
-        team::run(threads, &work, work, &|| queue.fail_all(ErrorKind::Internal.into()));
+        self.threads.run(threads, &work, work, &|| queue.fail_all(ErrorKind::Internal.into()));
         Ok(queue.finish(&mut 0).is_ok())
     }
 

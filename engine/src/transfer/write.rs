@@ -10,6 +10,7 @@ use crate::dims;
 use crate::error::Result;
 use crate::grid::Access;
 use crate::store::{self, BorrowedChunkMut, Change, ChunkStore, Workspace, ZeroCopyReader};
+use crate::threads::Threads;
 use crate::variable::Variable;
 
 /// What one thread needs to write pieces of a variable's chunks.
@@ -19,11 +20,11 @@ pub(super) struct Writing<'a> {
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
     /// How many threads may encode one chunk.
-    threads: usize,
+    threads: Threads<'a>,
 }
 
 impl<'a> Writing<'a> {
-    pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, threads: usize) -> Self {
+    pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, threads: Threads<'a>) -> Self {
         Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None, threads }
     }
 

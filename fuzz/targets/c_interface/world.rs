@@ -399,6 +399,7 @@ impl World {
                     let progress = input.bool().then_some(progress as _);
                     check(nczchunk_context_set_progress(context, progress, user));
                 }
+                3 if input.bool() => _ = nczchunk_context_set_keeps_threads(context, input.bool().into()),
                 3 => _ = nczchunk_context_set_uses_cache(context, input.bool().into()),
                 _ => {
                     let status = nczchunk_context_status(context);

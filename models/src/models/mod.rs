@@ -5,6 +5,7 @@ mod lock;
 mod pool;
 mod queue;
 mod shared;
+mod threads;
 mod transfer;
 
 use loom::cell::UnsafeCell;
@@ -12,7 +13,7 @@ use loom::cell::UnsafeCell;
 use crate::Model;
 
 pub(crate) const ALL: &[&[Model]] =
-    &[shared::MODELS, pool::MODELS, lock::MODELS, cache::MODELS, queue::MODELS, transfer::MODELS];
+    &[shared::MODELS, pool::MODELS, lock::MODELS, cache::MODELS, queue::MODELS, threads::MODELS, transfer::MODELS];
 
 /// Something that only one thread may use at a time. If two do, or one does before what another has done to it has
 /// reached it, the model fails.

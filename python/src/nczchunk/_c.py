@@ -14,11 +14,12 @@ import struct
 from contextlib import nullcontext
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
 from threading import get_ident
+from weakref import ref
 
 import numpy as np
 
 from .errors import error_of
-from .handle import CallingBack, after_fork, check_running, in_thread, is_main_thread
+from .handle import CallingBack, at_fork, check_running, in_thread, is_main_thread
 
 READ, WRITE = 0, 1
 STORED = 1
@@ -358,6 +359,7 @@ _FUNCTIONS = [
     ("context_free", None, [_POINTER]),
     ("context_message", c_char_p, [_POINTER]),
     ("context_new", c_int, [POINTER(_POINTER)]),
+    ("context_set_keeps_threads", c_int, [_POINTER, c_int]),
     ("context_set_progress", c_int, [_POINTER, _POINTER, _POINTER]),
     ("context_set_threads", c_int, [_POINTER, c_size_t]),
     ("strings_free", None, [c_size_t, _POINTER]),
@@ -438,7 +440,7 @@ def num_processors():
 class Context:
     """A context: what a call may use, and what went wrong in it. One call at a time uses it."""
 
-    threads, _free, pointer = 1, c.context_free, c_void_p()
+    threads, keeps, _free, pointer = 1, False, c.context_free, c_void_p()
 
     def __init__(self):
         self.pointer = c_void_p()
@@ -459,24 +461,59 @@ class Context:
         raise error_of(status, message.decode(errors="replace"), None if dimension < 0 else dimension, chunk)
 
 
-# Contexts that no call uses. To make one takes longer than to take one from here.
-_spare = []
+class Spare:
+    """Contexts that no call uses. To make one takes longer than to take one from here. One of them keeps the threads of
+    its calls for the next call with several: one, so that the process never has more of them than a call may use."""
+
+    def __init__(self):
+        self._ordinary, self._keeping, self._keeper = [], [], lambda: None
+
+    def __len__(self):
+        return len(self._ordinary) + len(self._keeping)
+
+    def take(self, threads):
+        spare = self._ordinary
+        if threads > 1:
+            if self._keeper() is None:  # there is none yet, or what a handler of a signal raised has lost it
+                context = Context()
+                context.keeps = c.context_set_keeps_threads(context.pointer, 1) == 0
+                self._keeper = ref(context)
+                return context
+            spare = self._keeping or spare
+        try:
+            return spare.pop()
+        except IndexError:
+            return Context()
+
+    def add(self, context):
+        (self._keeping if context.keeps else self._ordinary).append(context)
+
+    def end_threads(self):
+        """Has the threads end that wait for a call. Others begin when there is use for them."""
+        try:
+            context = self._keeping.pop()
+        except IndexError:
+            return  # a call uses it
+        for keeps in (0, 1):
+            c.context_set_keeps_threads(context.pointer, keeps)
+        self.add(context)
+
+
+_spare = Spare()
 
 
 def _after_fork():
     global _spare
-    _spare = []  # another thread may have been changing the list
+    _spare = Spare()  # another thread may have been changing the lists
 
 
-after_fork(_after_fork)
+# A process that forks had better have one thread, of which Python warns, too.
+at_fork(_after_fork, before=lambda: _spare.end_threads())
 
 
 def _context(threads):
     """A context that no other call uses."""
-    try:
-        context = _spare.pop()
-    except IndexError:
-        context = Context()
+    context = _spare.take(threads)
     if context.threads != threads:
         context.check(c.context_set_threads(context.pointer, threads))
         context.threads = threads
@@ -489,7 +526,7 @@ def call(function, *arguments, threads=1):
     try:
         context.check(function(*arguments, context.pointer))
     finally:
-        _spare.append(context)
+        _spare.add(context)
 
 
 def collect(kind, made_of, function):
@@ -564,7 +601,7 @@ def transfer(handle, threads, is_long, function, progress=None):
         finally:
             # What went wrong has been read, for this has the context forget it.
             c.context_set_progress(context.pointer, None, None)
-            _spare.append(context)
+            _spare.add(context)
 
     def share():
         with nullcontext() if progress is None else CallingBack():

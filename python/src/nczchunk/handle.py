@@ -267,13 +267,13 @@ def _after_fork():
     _calling_back = WeakSet()
 
 
-def after_fork(function):
-    """Calls a function in every child that is forked. Windows forks none."""
+def at_fork(in_child, before=lambda: None):
+    """Calls a function in every child that is forked, and another one before the fork. Windows forks none."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=function)
+        os.register_at_fork(before=before, after_in_child=in_child)
 
 
-after_fork(_after_fork)
+at_fork(_after_fork)
 
 
 def is_main_thread():

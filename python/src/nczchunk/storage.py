@@ -22,7 +22,7 @@ import numpy as np
 
 from . import _c, errors
 from ._c import ObjectRequest, c
-from .handle import Handle, Owner, after_fork, check_running, in_thread, waiting_loop
+from .handle import Handle, Owner, at_fork, check_running, in_thread, waiting_loop
 
 # How many seconds a thread waits for an event loop before it looks whether there still is one.
 _LOOK = 0.1
@@ -780,7 +780,7 @@ def _after_fork() -> None:
     _loop_lock = threading.Lock()
 
 
-after_fork(_after_fork)
+at_fork(_after_fork)
 
 # The adapters that storages of the library use, by their id(), which callbacks get.
 _adapters: dict[int, _Adapter] = {}

@@ -33,7 +33,7 @@ from zarr.storage import LocalStore, StorePath
 from . import _c, locks, storage
 from .array import MODES, Array
 from .errors import Error
-from .handle import Owner, after_fork
+from .handle import Owner, at_fork
 from .index import Selection
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def _executor():
         return _executors[0]
 
 
-after_fork(_executors.clear)
+at_fork(_executors.clear)
 
 
 class _NotOurs(Exception):

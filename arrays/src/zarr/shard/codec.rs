@@ -15,7 +15,8 @@ use crate::fetch::{ABSENT, Index};
 use crate::limits::Limit;
 use crate::pool::{Lease, Pool};
 use crate::shared::Shared;
-use crate::transfer::{Queue, run_team};
+use crate::threads::Threads;
+use crate::transfer::Queue;
 
 /// The codec sharding_indexed.
 pub(crate) struct ShardCodec {
@@ -102,7 +103,7 @@ impl ShardCodec {
         if chunk.chunks_exact(self.fill_value.len()).all(|element| element == self.fill_value) {
             return Ok(None);
         }
-        Ok(Some(if self.chain.is_empty() { chunk } else { self.chain.encode(chunk, between, 1)? }))
+        Ok(Some(if self.chain.is_empty() { chunk } else { self.chain.encode(chunk, between, Threads::ONE)? }))
     }
 
     /// Where the index is in a shard.
@@ -220,17 +221,17 @@ impl Codec for ShardCodec {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-        self.encode_by_threads(decoded, encoded, 1)
+        self.encode_by_threads(decoded, encoded, Threads::ONE)
     }
 
-    fn encode_by_threads(&self, decoded: &[u8], encoded: &mut Buffer<'_>, threads: usize) -> Result<()> {
+    fn encode_by_threads(&self, decoded: &[u8], encoded: &mut Buffer<'_>, threads: Threads<'_>) -> Result<()> {
         let (num, at_start) = (self.layout.num_chunks(), self.layout.index_is_at_start());
         let copy = StridedCopy::new(self.fill_value.len(), None, self.axes.iter().map(|axis| axis.reversed()))?;
         if at_start {
             encoded.skip(self.layout.index_bytes());
         }
         let useful = if self.chain.is_concurrent() { 1 + decoded.len() / BYTES_PER_HELPER } else { 1 };
-        let workers = threads.min(useful).min(num).max(1);
+        let workers = threads.most().min(useful).min(num).max(1);
         let (queue, gathering) = (Queue::new(0..num), Mutex::new(Gathering::new(self, encoded)?));
         let work = || {
             let (mut memory, mut one, mut other) = (self.lease(0), self.lease(1), self.lease(2));
@@ -244,7 +245,7 @@ impl Codec for ShardCodec {
         };
         match workers {
             1 => work(),
-            _ => run_team(workers, &work, work, &|| queue.fail_all(ErrorKind::Internal.into())),
+            _ => threads.run(workers, &work, work, &|| queue.fail_all(ErrorKind::Internal.into())),
         }
         queue.finish(&mut 0)?;
         let index = gathering.into_inner().unwrap_or_else(PoisonError::into_inner).index;
@@ -359,7 +360,8 @@ mod tests {
                     *byte = if column % 3 == 1 { 0 } else { (i / 7) as u8 >> (column % 8) };
                 }
                 let encode = |threads: usize| {
-                    let encode = |buffer: &mut Buffer<'_>| codec.encode_by_threads(&shard, buffer, threads);
+                    let encode =
+                        |buffer: &mut Buffer<'_>| codec.encode_by_threads(&shard, buffer, Threads::new(threads, None));
                     run(codec.encoded_bound(shard.len()), encode).unwrap()
                 };
                 let one = encode(1);
@@ -387,7 +389,7 @@ mod tests {
             ShardCodec::new(Shared::new(layout.unwrap()).unwrap(), chain, vec![0], &[64], &[LEN], &[0]).unwrap();
         let shard: Vec<u8> = (0..64u8).flat_map(|chunk| vec![chunk + 1; LEN]).collect();
         for threads in [1, 4] {
-            let encode = |buffer: &mut Buffer<'_>| codec.encode_by_threads(&shard, buffer, threads);
+            let encode = |buffer: &mut Buffer<'_>| codec.encode_by_threads(&shard, buffer, Threads::new(threads, None));
             let error = run(codec.encoded_bound(shard.len()), encode).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Callback(20));
         }

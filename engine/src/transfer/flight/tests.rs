@@ -9,8 +9,8 @@ use super::*;
 use crate::buffer::Buffer;
 use crate::hyperslab::Hyperslab;
 use crate::store::{RawRequest, Request};
+use crate::threads::Threads;
 use crate::transfer::progress::Progress;
-use crate::transfer::team;
 use crate::variable::Variable;
 
 const ROWS: usize = 2;
@@ -153,7 +153,7 @@ fn read(variable: &Variable, chunks: Chunks, workers: usize, end_at: usize) -> O
     let job = Job::new(of, store.in_flight().unwrap(), tracker, workers, None, options).unwrap();
     let destination = Destination::from(out.as_mut_slice());
     let (own, failures) = (|| job.run(Some(&progress), &destination), Mutex::new(0));
-    team::run(workers, &|| job.run(None, &destination), own, &|| *failures.lock().unwrap() += 1);
+    Threads::new(workers, None).run(workers, &|| job.run(None, &destination), own, &|| *failures.lock().unwrap() += 1);
     assert_eq!(*failures.lock().unwrap(), 0);
     let mut num_done = 0;
     let status = job.queue.finish(&mut num_done).map_or_else(|error| error.status(), |()| 0);

@@ -1,25 +1,6 @@
-//! Worker threads for a single call. They are spawned when it starts and joined before it returns, so none outlives it
-//! (nor survives into a forked child).
-#![allow(unsafe_code)]
+//! How a thread is started and joined.
 
-use crate::panic_guard;
-
-/// Runs `own` in this thread and, at the same time, `work` in up to `threads - 1` others; returns when all have
-/// returned. If the system refuses a thread, the remaining workers do its share. A panic in any of them ends there, and
-/// `failed` is called for it.
-pub fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce(), failed: &(dyn Fn() + Sync)) {
-    let work = || {
-        if panic_guard::catch(work).is_none() {
-            failed();
-        }
-    };
-    let own = || {
-        if panic_guard::catch(own).is_none() {
-            failed();
-        }
-    };
-    platform::run(threads, &work, own);
-}
+pub use platform::{Thread, start};
 
 /// POSIX threads, because the standard library aborts if an allocation for a thread fails.
 #[cfg(all(unix, not(miri)))]
@@ -30,45 +11,47 @@ mod platform {
 
     use smallvec::SmallVec;
 
+    use super::super::station::Station;
     use crate::cancel::CancelGuard;
 
-    /// What a thread receives. A thread gets a thin pointer; the reference to the work is a wide one.
-    struct Order<'w>(&'w (dyn Fn() + Sync));
+    pub struct Thread(libc::pthread_t);
 
-    extern "C" fn enter(order: *mut c_void) -> *mut c_void {
-        // SAFETY: `run` passes a pointer to its order, and does not return before this thread has ended.
-        let order = unsafe { &*order.cast::<Order<'_>>() };
+    impl Thread {
+        pub fn join(self) {
+            // SAFETY: it was begun, and is joined once.
+            unsafe { libc::pthread_join(self.0, ptr::null_mut()) };
+        }
+    }
+
+    extern "C" fn enter(station: *mut c_void) -> *mut c_void {
+        // SAFETY: `start` passes a pointer to a station that stays there until this thread has ended.
+        let station = unsafe { &*station.cast::<Station>() };
         let _held = CancelGuard::hold();
-        (order.0)();
+        station.serve();
         ptr::null_mut()
     }
 
-    pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce()) {
-        let order = Order(work);
-        let mut begun: SmallVec<[libc::pthread_t; 16]> = SmallVec::new();
-        {
-            let _blocked = Signals::block();
-            let attributes = Attributes::new();
-            while begun.len() + 1 < threads && begun.try_reserve(1).is_ok() {
-                let mut thread = MaybeUninit::uninit();
-                // SAFETY: the order outlives the thread, which is joined below.
-                let refused = unsafe {
-                    let order = ptr::from_ref(&order).cast_mut().cast();
-                    libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), enter, order)
-                };
-                if refused != 0 {
-                    break;
-                }
-                // SAFETY: on success it is initialised.
-                begun.push(unsafe { thread.assume_init() });
-            }
+    /// Starts threads for a station until there are so many, or the system refuses one.
+    ///
+    /// # Safety
+    /// The station stays where it is until the threads have been joined.
+    pub unsafe fn start(threads: &mut SmallVec<[Thread; 16]>, num: usize, station: &Station) {
+        if threads.len() >= num {
+            return;
         }
-        // If this was the only thread before, it could not be cancelled; now a callback in a worker could do it.
-        let _held = CancelGuard::hold();
-        own();
-        for thread in begun {
-            // SAFETY: begun above and joined once.
-            unsafe { libc::pthread_join(thread, ptr::null_mut()) };
+        let (_blocked, attributes) = (Signals::block(), Attributes::new());
+        while threads.len() < num && threads.try_reserve(1).is_ok() {
+            let mut thread = MaybeUninit::uninit();
+            // SAFETY: the thread gets a pointer that is valid as long as it runs, by the caller's promise.
+            let refused = unsafe {
+                let station = ptr::from_ref(station).cast_mut().cast();
+                libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), enter, station)
+            };
+            if refused != 0 {
+                return;
+            }
+            // SAFETY: on success it is initialised.
+            threads.push(Thread(unsafe { thread.assume_init() }));
         }
     }
 
@@ -149,13 +132,33 @@ mod platform {
 
 #[cfg(not(all(unix, not(miri))))]
 mod platform {
-    pub(super) fn run(threads: usize, work: &(dyn Fn() + Sync), own: impl FnOnce()) {
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                // If the system refuses the thread, the others do its share.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+    use std::thread::{Builder, JoinHandle};
+
+    use smallvec::SmallVec;
+
+    use super::super::station::Station;
+
+    pub struct Thread(JoinHandle<()>);
+
+    impl Thread {
+        pub fn join(self) {
+            // Panics end in what is offered.
+            let _ = self.0.join();
+        }
+    }
+
+    /// Starts threads for a station until there are so many, or the system refuses one.
+    ///
+    /// # Safety
+    /// The station stays where it is until the threads have been joined.
+    pub unsafe fn start(threads: &mut SmallVec<[Thread; 16]>, num: usize, station: &Station) {
+        // SAFETY: the station is there as long as the threads run, by the caller's promise.
+        let station: &'static Station = unsafe { &*std::ptr::from_ref(station) };
+        while threads.len() < num && threads.try_reserve(1).is_ok() {
+            match Builder::new().spawn(|| station.serve()) {
+                Ok(thread) => threads.push(Thread(thread)),
+                Err(_) => return,
             }
-            own();
-        });
+        }
     }
 }
