@@ -1,6 +1,9 @@
 //! Streams of deflate (RFC 1951), with a zlib header (RFC 1950) or none, and the checksum that gzip and zip have.
 //!
-//! zlib-rs does the work, by the functions of zlib in C: those tell by a code that the allocation of a state failed,
+//! zlib-rs does the work, but for whole streams, which libdeflate decodes in 0.7 to 0.9 of the time. It can neither stop
+//! within a stream nor go on, and of what is wrong it says little, so zlib-rs decodes what libdeflate has not.
+//!
+//! zlib-rs is called by the functions of zlib in C: those tell by a code that the allocation of a state failed,
 //! where its functions for Rust panic, and a panic takes memory itself. A panic of zlib-rs's, which would be a fault of
 //! it, ends the process, as C's functions cannot be unwound. A state, about 50 KiB to decode and 300 KiB to encode, is
 //! made to be kept and used again. After it is made nothing is allocated.
@@ -157,6 +160,54 @@ impl Drop for Inflater {
     fn drop(&mut self) {
         // SAFETY: the state is what `inflateInit2_` has made, or NULL where it could not, which is passed over.
         unsafe { sys::inflateEnd(&mut self.0.0) };
+    }
+}
+
+/// A decoder of whole streams, to be kept between them.
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+pub(crate) struct WholeInflater(std::ptr::NonNull<libdeflate_sys::libdeflate_decompressor>);
+
+// SAFETY: the decoder is memory of malloc's, which is for all threads, and no more is in it between streams.
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+unsafe impl Send for WholeInflater {}
+
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+impl WholeInflater {
+    pub(crate) fn new() -> Result<Box<Self>> {
+        let room = Slot::new()?;
+        // SAFETY: this has no requirements. It returns NULL if there is no memory.
+        let decoder = unsafe { libdeflate_sys::libdeflate_alloc_decompressor() };
+        Ok(room.fill(WholeInflater(std::ptr::NonNull::new(decoder).ok_or(ErrorKind::OutOfMemory)?)))
+    }
+
+    /// Adds what a stream decodes to, and returns how many bytes the stream has; the input may go on behind it. `None` if
+    /// there is no room for all of it, or if it does not decode.
+    pub(crate) fn inflate(&mut self, input: &[u8], has_header: bool, output: &mut Buffer<'_>) -> Option<usize> {
+        use libdeflate_sys as sys;
+        let inflate = match has_header {
+            true => sys::libdeflate_zlib_decompress_ex,
+            false => sys::libdeflate_deflate_decompress_ex,
+        };
+        let (filled, room) = (output.filled().len(), output.room());
+        let (to, len, mut taken, mut written) = (room.as_mut_ptr().cast(), room.len(), 0, 0);
+        // SAFETY: the decoder is one that `new` has made. Of the input so many bytes can be read, and so many written to
+        // the room, both of which are borrowed until this returns.
+        let code =
+            unsafe { inflate(self.0.as_ptr(), input.as_ptr().cast(), input.len(), to, len, &mut taken, &mut written) };
+        if code != sys::libdeflate_result_LIBDEFLATE_SUCCESS {
+            return None;
+        }
+        // SAFETY: so many bytes have been written behind those that were filled.
+        unsafe { output.set_filled(filled + written) };
+        Some(taken)
+    }
+}
+
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+impl Drop for WholeInflater {
+    fn drop(&mut self) {
+        // SAFETY: `new` has made it, and nobody uses it any more.
+        unsafe { libdeflate_sys::libdeflate_free_decompressor(self.0.as_ptr()) };
     }
 }
 
