@@ -1,7 +1,7 @@
 //! Streams of deflate (RFC 1951), with a zlib header (RFC 1950) or none, and the checksum that gzip and zip have.
 //!
-//! zlib-rs does the work, but for whole streams, which libdeflate decodes in 0.7 to 0.9 of the time. It can neither stop
-//! within a stream nor go on, and of what is wrong it says little, so zlib-rs decodes what libdeflate has not.
+//! zlib-rs does the work, but for whole streams, which libdeflate decodes in 0.7 to 0.9 of the time. It can neither
+//! stop within a stream nor go on, and of what is wrong it says little, so zlib-rs decodes what libdeflate has not.
 //!
 //! zlib-rs is called by the functions of zlib in C: those tell by a code that the allocation of a state failed,
 //! where its functions for Rust panic, and a panic takes memory itself. A panic of zlib-rs's, which would be a fault of
@@ -180,8 +180,8 @@ impl WholeInflater {
         Ok(room.fill(WholeInflater(std::ptr::NonNull::new(decoder).ok_or(ErrorKind::OutOfMemory)?)))
     }
 
-    /// Adds what a stream decodes to, and returns how many bytes the stream has; the input may go on behind it. `None` if
-    /// there is no room for all of it, or if it does not decode.
+    /// Adds what a stream decodes to, and returns how many bytes the stream has; the input may go on behind it. `None`
+    /// if there is no room for all of it, or if it does not decode.
     pub(crate) fn inflate(&mut self, input: &[u8], has_header: bool, output: &mut Buffer<'_>) -> Option<usize> {
         use libdeflate_sys as sys;
         let inflate = match has_header {
@@ -190,8 +190,8 @@ impl WholeInflater {
         };
         let (filled, room) = (output.filled().len(), output.room());
         let (to, len, mut taken, mut written) = (room.as_mut_ptr().cast(), room.len(), 0, 0);
-        // SAFETY: the decoder is one that `new` has made. Of the input so many bytes can be read, and so many written to
-        // the room, both of which are borrowed until this returns.
+        // SAFETY: the decoder is one that `new` has made. Of the input so many bytes can be read, and so many written
+        // to the room, both of which are borrowed until this returns.
         let code =
             unsafe { inflate(self.0.as_ptr(), input.as_ptr().cast(), input.len(), to, len, &mut taken, &mut written) };
         if code != sys::libdeflate_result_LIBDEFLATE_SUCCESS {

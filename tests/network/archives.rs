@@ -67,6 +67,20 @@ fn a_zip_file_is_read_by_ranges() {
     assert_eq!(threads_left(), 0);
 }
 
+/// What the file is, then its header and all that the metadata of a small file have.
+#[test]
+fn a_netcdf_file_is_opened_by_two_requests() {
+    let _alone = alone();
+    let server = Server::new();
+    for (file, name) in [("data/coads_sst.nc", "SST"), ("tests/vectors/short_variables.nc", "numbers")] {
+        server.put("a.nc", &std::fs::read(format!("{}/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap());
+        server.log();
+        Array::open(server.url("a.nc"), name, Access::Read).unwrap();
+        let log = server.log();
+        assert_eq!(log.len(), 2, "{file}: {log:?}");
+    }
+}
+
 #[test]
 fn deflated_entries_are_read_and_faults_are_named() {
     let _alone = alone();

@@ -4,16 +4,14 @@
 //! [`FileFormat`] and a row in [`FORMATS`].
 
 use super::references;
-use crate::alloc::Scratch;
-use crate::buffer::Buffer;
 #[cfg(feature = "cfdb")]
 use crate::cfdb::Cfdb;
-use crate::dataset::{CFDB_MAGIC, FileFormat, GroupDimension, HDF5_MAGIC, OneNode, Opened, Opener};
+use crate::dataset::{CFDB_MAGIC, FileFormat, GroupDimension, HDF5_MAGIC, Head, OneNode, Opened, Opener};
 use crate::error::{ErrorKind, Result};
 #[cfg(feature = "hdf5")]
 use crate::hdf5::Hdf5;
 use crate::netcdf::Classic;
-use crate::object::{ByteRange, ObjectStore, Storage};
+use crate::object::{ByteRange, ObjectStore, Storage, filled};
 
 /// What reads files of a format, or an error if this build does not include it.
 type Reader = std::result::Result<&'static dyn FileFormat, ErrorKind>;
@@ -78,12 +76,13 @@ impl FileKind {
     /// `NotFound`, `UnknownFormat`, `Unsupported` for a file that is known but cannot be read, and those of the
     /// storage.
     pub(super) fn of(objects: &dyn ObjectStore, name: &str) -> Result<FileKind> {
-        let mut scratch = Scratch::EMPTY;
-        let mut buffer = Buffer::new(scratch.room(MAGIC_BYTES)?);
-        let Some(len) = objects.read(name, ByteRange::At(0), &mut buffer)? else {
-            return Err(ErrorKind::NotFound("file").into());
-        };
-        let first = buffer.filled();
+        let (bytes, len) = filled(MAGIC_BYTES, |buffer| objects.read(name, ByteRange::At(0), buffer))?;
+        FileKind::of_head(objects, &Head { name, bytes, len: len.ok_or(ErrorKind::NotFound("file"))? })
+    }
+
+    /// The same of one whose beginning was read.
+    fn of_head(objects: &dyn ObjectStore, head: &Head<'_>) -> Result<FileKind> {
+        let first = &*head.bytes;
         if let Some(row) = FORMATS.iter().find(|row| row.magic.iter().any(|magic| first.starts_with(magic))) {
             return Ok(FileKind::Arrays(*row));
         }
@@ -99,7 +98,7 @@ impl FileKind {
         }
         for row in FORMATS {
             if let Ok(format) = row.format {
-                if format.begins_later(objects, name, len)? {
+                if format.begins_later(objects, head.name, head.len)? {
                     return Ok(FileKind::Arrays(row));
                 }
             }
@@ -132,16 +131,23 @@ impl FileKind {
     }
 }
 
+/// The beginning of a file of a storage, and what the file is.
+fn begin<'f>(storage: &Storage, file: &'f str) -> Result<(Head<'f>, FileKind)> {
+    let head = Head::read(&**storage, file)?;
+    let kind = FileKind::of_head(&**storage, &head)?;
+    Ok((head, kind))
+}
+
 /// Opens the array of this name in a file of a storage, and tells what the file is.
 ///
 /// # Errors
 /// `NotFound`, `NotAnArray` for an empty name, `UnknownFormat`, `Unsupported`, and those of the format and the storage.
 pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<(Opened, FileKind)> {
-    let kind = FileKind::of(&**storage, file)?;
+    let (head, kind) = begin(storage, file)?;
     if name.is_empty() {
         return Err(ErrorKind::NotAnArray.into());
     }
-    Ok((kind.format()?.open(storage, file, name)?, kind))
+    Ok((kind.format()?.open(storage, &head, name)?, kind))
 }
 
 /// What opens arrays in a file of a storage one after another, whose names are not empty, and what the file is.
@@ -149,8 +155,8 @@ pub(super) fn open(storage: &Storage, file: &str, name: &str) -> Result<(Opened,
 /// # Errors
 /// Those of [`open`].
 pub(super) fn opener<'s>(storage: &'s Storage, file: &'s str) -> Result<(Opener<'s>, FileKind)> {
-    let kind = FileKind::of(&**storage, file)?;
-    Ok((kind.format()?.opener(storage, file)?, kind))
+    let (head, kind) = begin(storage, file)?;
+    Ok((kind.format()?.opener(storage, head)?, kind))
 }
 
 /// Calls `one` for what is in a file of a storage: see [`FileFormat::list`].
@@ -158,8 +164,8 @@ pub(super) fn opener<'s>(storage: &'s Storage, file: &'s str) -> Result<(Opener<
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of `one`, of the format and of the storage.
 pub(super) fn list(storage: &Storage, file: &str, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()> {
-    let kind = FileKind::of(&**storage, file)?;
-    kind.format()?.list(storage, file, name, recursive, &mut |node| one(node.with_format(kind.name())))
+    let (head, kind) = begin(storage, file)?;
+    kind.format()?.list(storage, &head, name, recursive, &mut |node| one(node.with_format(kind.name())))
 }
 
 /// The dimensions that a group of a file of a storage defines. An empty name is the file itself.
@@ -167,7 +173,8 @@ pub(super) fn list(storage: &Storage, file: &str, name: &str, recursive: bool, o
 /// # Errors
 /// `NotFound`, `UnknownFormat`, `Unsupported`, and those of the format and the storage.
 pub(super) fn dimensions(storage: &Storage, file: &str, group: &str) -> Result<Vec<GroupDimension>> {
-    FileKind::of(&**storage, file)?.format()?.dimensions(storage, file, group)
+    let (head, kind) = begin(storage, file)?;
+    kind.format()?.dimensions(storage, &head, group)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::booklet::Booklet;
 use super::chunks;
 use super::metadata::{Metadata, VariableMetadata};
 use crate::alloc;
-use crate::dataset::{Attributes, Dimensions, FileFormat, Node, NodeArray, OneNode, Opened};
+use crate::dataset::{Attributes, Dimensions, FileFormat, Head, Node, NodeArray, OneNode, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, Value};
 use crate::limits::Limit;
@@ -75,8 +75,8 @@ impl File {
 pub(crate) struct Cfdb;
 
 impl FileFormat for Cfdb {
-    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
-        let file = File::open(storage, file)?;
+    fn open(&self, storage: &Storage, file: &Head<'_>, name: &str) -> Result<Opened> {
+        let file = File::open(storage, file.name)?;
         if file.metadata.is_remote && !storage.allows_partial() {
             return Err(ErrorKind::Unsupported(
                 "a file that holds only a part of its arrays; allow partial files to read it",
@@ -99,8 +99,8 @@ impl FileFormat for Cfdb {
     }
 
     /// The variables come in their order.
-    fn list(&self, storage: &Storage, file: &str, name: &str, _: bool, one: OneNode<'_>) -> Result<()> {
-        let file = File::open(storage, file)?;
+    fn list(&self, storage: &Storage, file: &Head<'_>, name: &str, _: bool, one: OneNode<'_>) -> Result<()> {
+        let file = File::open(storage, file.name)?;
         if !name.is_empty() {
             return one(file.array(name)?);
         }

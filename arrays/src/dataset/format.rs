@@ -1,6 +1,6 @@
 //! What reads the files of a format that hold arrays.
 
-use super::{GroupDimension, Node, Opened};
+use super::{GroupDimension, Head, Node, Opened};
 use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ObjectStore, Storage};
@@ -11,21 +11,21 @@ pub(crate) type OneNode<'o> = &'o mut dyn FnMut(Node) -> Result<()>;
 /// What opens the array of a name that it is given.
 pub(crate) type Opener<'s> = Box<dyn Fn(&str) -> Result<Opened> + 's>;
 
-/// What reads the files of a format that hold arrays. `file` is the name of the file in the storage.
+/// What reads the files of a format that hold arrays.
 pub(crate) trait FileFormat: Sync {
     /// Opens the array of this name, which is not empty.
     ///
     /// # Errors
     /// `NotFound`, `NotAnArray`, those of what the file says, and those of the storage.
-    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened>;
+    fn open(&self, storage: &Storage, file: &Head<'_>, name: &str) -> Result<Opened>;
 
     /// What opens arrays one after another, as [`open`](Self::open) does. What is read for several of them may be read
     /// once, and of a file that changes meanwhile the state before. By default each is opened by itself.
     ///
     /// # Errors
     /// Those of `open`.
-    fn opener<'s>(&'s self, storage: &'s Storage, file: &'s str) -> Result<Opener<'s>> {
-        Ok(alloc::try_box(|name: &str| self.open(storage, file, name))?)
+    fn opener<'s>(&'s self, storage: &'s Storage, file: Head<'s>) -> Result<Opener<'s>> {
+        Ok(alloc::try_box(move |name: &str| self.open(storage, &file, name))?)
     }
 
     /// Calls `one` for the group or array of this name; for a group then for its members and, if `recursive`, for those
@@ -33,13 +33,13 @@ pub(crate) trait FileFormat: Sync {
     ///
     /// # Errors
     /// Those of `one` and of `open`.
-    fn list(&self, storage: &Storage, file: &str, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()>;
+    fn list(&self, storage: &Storage, file: &Head<'_>, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()>;
 
     /// The dimensions that the group of this name defines. By default the file is the only group, and defines none.
     ///
     /// # Errors
     /// Those of `open`.
-    fn dimensions(&self, storage: &Storage, file: &str, group: &str) -> Result<Vec<GroupDimension>> {
+    fn dimensions(&self, storage: &Storage, file: &Head<'_>, group: &str) -> Result<Vec<GroupDimension>> {
         let _ = (storage, file);
         only_group(group).map(|()| Vec::new())
     }

@@ -4,6 +4,7 @@
 //!   attribute.rs  attributes: one by one with their types, and all as JSON text
 //!   dimension.rs  the dimensions of an array and of a group
 //!   format.rs     what reads the files of a format that hold arrays
+//!   head.rs       the beginning of a file
 //!   node.rs       a group or an array that was found
 //!   opened.rs     an array that can be read
 //! ```
@@ -14,6 +15,7 @@
 mod attribute;
 mod dimension;
 mod format;
+mod head;
 mod node;
 mod parts;
 
@@ -22,6 +24,7 @@ pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
 pub use dimension::GroupDimension;
 pub(crate) use format::{FileFormat, OneNode, Opener, only_group};
+pub(crate) use head::{Head, block};
 pub use node::Node;
 pub(crate) use node::NodeArray;
 pub(crate) use parts::Opened;

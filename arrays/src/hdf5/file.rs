@@ -7,14 +7,13 @@ use super::bytes::{Cursor, Sizes, malformed};
 use super::header::{Header, SharedMessages, kind};
 use super::heap::Collections;
 use crate::alloc;
-use crate::dataset::HDF5_MAGIC;
+use crate::dataset::{HDF5_MAGIC, Head, block};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limit;
 use crate::object::{ByteRange, ObjectStore, Storage, filled};
 
-/// The file is read in blocks of so many bytes, of which so many are kept.
-const BLOCK: u64 = 16 << 10;
-const BLOCKS: usize = 256;
+/// The file is read in blocks, of which so many bytes are kept.
+const BLOCKS: usize = 4 << 20;
 
 /// All that is read of a file's metadata is no more than so many times the file, and so many bytes: a file that leads
 /// to the same bytes again and again ends with an error.
@@ -50,6 +49,8 @@ pub(super) struct File {
     pub shared: RefCell<Option<Vec<SharedMessages>>>,
     /// What is kept of its global heap.
     pub collections: RefCell<Collections>,
+    /// How many bytes a block has, and those that are kept.
+    block: u64,
     blocks: RefCell<HashMap<u64, Vec<u8>>>,
     /// How many bytes may still be read.
     budget: Cell<u64>,
@@ -73,16 +74,15 @@ pub(super) fn has_user_block(objects: &dyn ObjectStore, name: &str, len: u64) ->
 
 impl File {
     /// Reads the superblock of a file of a storage.
-    pub(super) fn open(storage: &Storage, name: &str, number: usize) -> Result<File> {
-        let (first, len) = filled(BLOCK as usize, |buffer| storage.read(name, ByteRange::At(0), buffer))?;
-        let len = len.ok_or(ErrorKind::NotFound("file"))?;
+    pub(super) fn open(storage: &Storage, head: &Head<'_>, number: usize) -> Result<File> {
+        let len = head.len;
         let sizes = Sizes { address: 8, length: 8 };
         let budget = Cell::new(len.saturating_mul(TIMES).saturating_add(MORE));
         let limit = storage.memory_limits().metadata();
         let mut file = File {
             number,
             storage: storage.clone(),
-            name: alloc::text(name)?,
+            name: alloc::text(head.name)?,
             len,
             base: 0,
             sizes,
@@ -91,10 +91,11 @@ impl File {
             limit,
             shared: RefCell::new(None),
             collections: RefCell::new(Collections::default()),
+            block: block(&**storage) as u64,
             blocks: RefCell::new(HashMap::new()),
             budget,
         };
-        file.keep(0, first)?;
+        file.keep(0, alloc::copied(&head.bytes)?)?;
         for at in superblocks(len) {
             file.base = at;
             let begin = file.read_up_to(0, 128)?;
@@ -171,20 +172,21 @@ impl File {
         self.limit.check(len.saturating_mul(2))?;
         self.charge(len as u64)?;
         let end = begin + len as u64;
-        if len as u64 > BLOCK {
+        let block = self.block;
+        if len as u64 > block {
             let bytes = self.read_from(begin, len)?;
             return if bytes.len() == len { Ok(bytes) } else { Err(ErrorKind::Changed.into()) };
         }
         let mut bytes = alloc::room(len)?;
-        for number in begin / BLOCK..end.div_ceil(BLOCK) {
+        for number in begin / block..end.div_ceil(block) {
             if !self.blocks.borrow().contains_key(&number) {
-                self.keep(number, self.read_from(number * BLOCK, BLOCK as usize)?)?;
+                self.keep(number, self.read_from(number * block, block as usize)?)?;
             }
             let blocks = self.blocks.borrow();
-            let block = blocks.get(&number).ok_or(ErrorKind::Internal)?;
-            let from = begin.saturating_sub(number * BLOCK).min(BLOCK) as usize;
-            let to = (end - number * BLOCK).min(BLOCK) as usize;
-            bytes.extend_from_slice(block.get(from..to).ok_or(ErrorKind::Changed)?);
+            let kept = blocks.get(&number).ok_or(ErrorKind::Internal)?;
+            let from = begin.saturating_sub(number * block).min(block) as usize;
+            let to = (end - number * block).min(block) as usize;
+            bytes.extend_from_slice(kept.get(from..to).ok_or(ErrorKind::Changed)?);
         }
         Ok(bytes)
     }
@@ -216,7 +218,7 @@ impl File {
 
     fn keep(&self, number: u64, block: Vec<u8>) -> Result<()> {
         let mut blocks = self.blocks.borrow_mut();
-        if blocks.len() >= BLOCKS {
+        if blocks.len() >= BLOCKS / self.block as usize {
             blocks.clear();
         }
         blocks.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;

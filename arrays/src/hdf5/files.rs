@@ -12,6 +12,7 @@ use super::bytes::malformed;
 use super::file::{File, STEP};
 use super::group::Group;
 use crate::alloc;
+use crate::dataset::Head;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Directories, OneFile, Storage};
 use crate::shared::Shared;
@@ -68,12 +69,12 @@ impl Groups {
 
 impl Files {
     /// Opens the first one.
-    pub(super) fn open(storage: &Storage, name: &str) -> Result<(Files, Shared<File>)> {
+    pub(super) fn open(storage: &Storage, head: &Head<'_>) -> Result<(Files, Shared<File>)> {
         let files = Files::default();
         // No link leads to it unless links are followed.
         let path = storage.path().filter(|_| storage.follows_links());
         let full = path.and_then(|path| std::fs::canonicalize(path).ok());
-        let file = files.add(full.as_deref().and_then(Path::to_str).unwrap_or(name), storage)?;
+        let file = files.add(full.as_deref().and_then(Path::to_str).unwrap_or(head.name), storage, head)?;
         Ok((files, file))
     }
 
@@ -89,7 +90,7 @@ impl Files {
         }
         let Some(directory) = from.storage.path().and_then(Path::parent) else {
             let name = below(&from.name, path)?;
-            return self.find(&name).map_or_else(|| self.add(&name, &from.storage.file(&name)?), Ok);
+            return self.find(&name).map_or_else(|| self.read(&name, &from.storage.file(&name)?), Ok);
         };
         let path = alloc::path(&[directory, Path::new(path)])?;
         let full = std::fs::canonicalize(&path).map_err(|error| match error.kind() {
@@ -103,7 +104,7 @@ impl Files {
         // It is not kept open, for there may be many of them.
         let file = self.directories.borrow_mut().file(&full, &OneFile::open(&full)?)?;
         // Links of that file lead on from where the path says that it is, as libhdf5 has it.
-        self.add(key, &Storage::new(file)?.like(&from.storage).file(OneFile::NAME)?.at_path(&path)?)
+        self.read(key, &Storage::new(file)?.like(&from.storage).file(OneFile::NAME)?.at_path(&path)?)
     }
 
     /// The group at an address of a file. Links lead to the same groups again and again, which are read once.
@@ -123,7 +124,12 @@ impl Files {
         self.opened.borrow().get(key).cloned()
     }
 
-    fn add(&self, key: &str, storage: &Storage) -> Result<Shared<File>> {
+    fn read(&self, key: &str, storage: &Storage) -> Result<Shared<File>> {
+        let name = storage.file_name().ok_or(ErrorKind::Internal)?;
+        self.add(key, storage, &Head::read(&**storage, name)?)
+    }
+
+    fn add(&self, key: &str, storage: &Storage, head: &Head<'_>) -> Result<Shared<File>> {
         let number = self.opened.borrow().len();
         if number == MOST_FILES {
             return Err(malformed("links lead to more than 65536 other files"));
@@ -131,8 +137,7 @@ impl Files {
         if number % MOST_KEPT == 0 {
             self.opened.borrow().values().for_each(|file| file.forget());
         }
-        let name = storage.file_name().ok_or(ErrorKind::Internal)?;
-        let file = Shared::new(File::open(storage, name, number)?)?;
+        let file = Shared::new(File::open(storage, head, number)?)?;
         let mut opened = self.opened.borrow_mut();
         opened.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
         opened.insert(alloc::text(key)?, file.clone());

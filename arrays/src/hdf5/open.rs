@@ -18,7 +18,7 @@ use crate::alloc;
 use crate::codec::{self, Codec, CodecUse};
 use crate::copier::TextElement;
 use crate::dataset::{
-    Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, OneNode, Opened, Opener, lossy_text,
+    Attributes, Dimensions, FileFormat, GroupDimension, Head, Node, NodeArray, OneNode, Opened, Opener, lossy_text,
 };
 use crate::element::ElementType;
 use crate::error::{Error, ErrorKind, Result};
@@ -129,18 +129,18 @@ fn find_by(files: &Files, file: &Shared<File>, path: &str, link: &mut Option<(St
 pub(crate) struct Hdf5;
 
 impl FileFormat for Hdf5 {
-    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+    fn open(&self, storage: &Storage, file: &Head<'_>, name: &str) -> Result<Opened> {
         let (files, first) = Files::open(storage, file)?;
         open_found(&files, &first, name)
     }
 
     /// What is read of the groups is read once for all arrays.
-    fn opener<'s>(&'s self, storage: &'s Storage, file: &'s str) -> Result<Opener<'s>> {
-        let (files, first) = Files::open(storage, file)?;
+    fn opener<'s>(&'s self, storage: &'s Storage, file: Head<'s>) -> Result<Opener<'s>> {
+        let (files, first) = Files::open(storage, &file)?;
         Ok(alloc::try_box(move |name: &str| open_found(&files, &first, name))?)
     }
 
-    fn list(&self, storage: &Storage, file: &str, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()> {
+    fn list(&self, storage: &Storage, file: &Head<'_>, name: &str, recursive: bool, one: OneNode<'_>) -> Result<()> {
         let (files, first) = Files::open(storage, file)?;
         let name = name.trim_matches('/');
         let found = find(&files, &first, name)?;
@@ -217,7 +217,7 @@ impl FileFormat for Hdf5 {
     /// The dimensions that a group of a file defines: those of its members that are dimension scales. What several
     /// links lead to counts once, and what cannot be read defines none. As netCDF has it, an unlimited one is as long
     /// as the longest array that has it, in the group or in one below.
-    fn dimensions(&self, storage: &Storage, file: &str, name: &str) -> Result<Vec<GroupDimension>> {
+    fn dimensions(&self, storage: &Storage, file: &Head<'_>, name: &str) -> Result<Vec<GroupDimension>> {
         let (files, first) = Files::open(storage, file)?;
         let Found { file, header, .. } = find(&files, &first, name)?;
         if !is_group(&header) {

@@ -16,7 +16,7 @@ use super::file::File;
 use super::index::{Found, Index, Record};
 use crate::array::{Array, list};
 use crate::cache::Cache;
-use crate::dataset::{AttributeValues, Node};
+use crate::dataset::{AttributeValues, Head, Node};
 use crate::element::ElementType;
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -265,7 +265,7 @@ fn nodes_of_an_index_are_verified_once() {
     ]);
     let memory = Storage::new(Memory::new()).unwrap();
     memory.write("f", &file_of(&NOWHERE, 48, &[(64, tree), (256, leaf.clone())])).unwrap();
-    let file = File::open(&memory, "f", 0).unwrap();
+    let file = File::open(&memory, &Head::read(&*memory, "f").unwrap(), 0).unwrap();
     let layout =
         ChunkedLayout { shape: vec![1], index: IndexMessage::Tree2, address: Some(64), edges_are_plain: false };
     let space = Dataspace { shape: vec![2 * COUNT], most: vec![Some(2 * COUNT as u64)], is_null: false };

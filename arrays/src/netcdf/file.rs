@@ -5,12 +5,9 @@ use super::header::{DimensionHeader, Header, VariableHeader};
 use super::layout::Layout;
 use crate::alloc;
 use crate::classic::{ClassicVariable, record_size};
-use crate::dataset::GroupDimension;
+use crate::dataset::{GroupDimension, Head};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ByteRange, Storage, read_more};
-
-/// How much of a file is read first. As long as that is not the whole header, as much is read again.
-const FIRST: usize = 8 << 10;
 
 /// A file.
 #[derive(Debug)]
@@ -26,23 +23,21 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Reads the header of a file of a storage.
-    pub(super) fn read(storage: &Storage, name: &str) -> Result<File> {
-        let (mut bytes, limit) = (Vec::new(), storage.memory_limits().metadata());
+    /// Reads the header of a file of a storage: as long as not all of it is there, as much again.
+    pub(super) fn read(storage: &Storage, head: &Head<'_>) -> Result<File> {
+        let (mut bytes, mut len, limit) = (alloc::copied(&head.bytes)?, head.len, storage.memory_limits().metadata());
         loop {
-            let known = bytes.len();
-            let begin = ByteRange::At(known as u64);
-            let Some(len) = read_more(&**storage, name, begin, known.max(FIRST), &mut bytes)? else {
-                return Err(ErrorKind::NotFound("file").into());
-            };
-            if bytes.len() == known {
-                return Err(ErrorKind::Truncated.into());
-            }
             match Header::read(&bytes, len) {
                 Ok(header) => return File::of(header, len),
                 Err(Stop::Refused(error)) => return Err(error),
                 // What is read from it takes about as much again.
                 Err(Stop::More) => limit.check(bytes.len().saturating_mul(2))?,
+            }
+            let known = bytes.len();
+            let more = read_more(&**storage, head.name, ByteRange::At(known as u64), known.max(1), &mut bytes)?;
+            len = more.ok_or(ErrorKind::NotFound("file"))?;
+            if bytes.len() == known {
+                return Err(ErrorKind::Truncated.into());
             }
         }
     }
@@ -209,7 +204,10 @@ mod tests {
 
     #[test]
     fn a_file_that_ends_while_its_header_is_read_is_truncated() {
-        let kind = |storage: Result<Storage>| File::read(&storage.unwrap(), "f").err().unwrap().kind();
+        let kind = |storage: Result<Storage>| {
+            let storage = storage.unwrap();
+            Head::read(&*storage, "f").and_then(|head| File::read(&storage, &head)).err().unwrap().kind()
+        };
         assert_eq!(kind(Storage::new(Short(b"CDF\x01\0\0"))), ErrorKind::Truncated);
         assert_eq!(kind(Storage::new(Short(b""))), ErrorKind::Truncated);
         assert_eq!(kind(Storage::new(Memory::new())), ErrorKind::NotFound("file"));

@@ -21,7 +21,7 @@ mod types;
 
 use crate::alloc;
 use crate::dataset::{
-    Attributes, Dimensions, FileFormat, GroupDimension, Node, NodeArray, OneNode, Opened, only_group,
+    Attributes, Dimensions, FileFormat, GroupDimension, Head, Node, NodeArray, OneNode, Opened, only_group,
 };
 use crate::error::{ErrorKind, Result};
 use crate::fetch::ObjectChunks;
@@ -41,20 +41,20 @@ pub(crate) use layout::Layout;
 pub(crate) struct Classic;
 
 impl FileFormat for Classic {
-    fn open(&self, storage: &Storage, file: &str, name: &str) -> Result<Opened> {
+    fn open(&self, storage: &Storage, file: &Head<'_>, name: &str) -> Result<Opened> {
         let mut read = File::read(storage, file)?;
         let i = read.find(name).ok_or(ErrorKind::NotFound("variable"))?;
         let (layout, variable) = layout_and_variable(&read, i)?;
         let dimensions = dimensions(&read, i)?;
         let variable_header = read.header.variables.swap_remove(i);
         let element = variable_header.element;
-        let chunks = ObjectChunks::new(storage.clone(), InFile::new(file, name, layout, read.len)?);
+        let chunks = ObjectChunks::new(storage.clone(), InFile::new(file.name, name, layout, read.len)?);
         let store = ChunkStore::new(chunks)?;
         let attributes = Attributes::of(variable_header.attributes)?;
         Ok(Opened { variable, store, element, dimensions, attributes, is_elsewhere: false })
     }
 
-    fn list(&self, storage: &Storage, file: &str, name: &str, _: bool, one: OneNode<'_>) -> Result<()> {
+    fn list(&self, storage: &Storage, file: &Head<'_>, name: &str, _: bool, one: OneNode<'_>) -> Result<()> {
         let mut read = File::read(storage, file)?;
         if !name.is_empty() {
             let i = read.find(name).ok_or_else(|| ErrorKind::NotFound("variable").in_object(name))?;
@@ -64,7 +64,7 @@ impl FileFormat for Classic {
         (0..read.header.variables.len()).try_for_each(|i| one(node(&mut read, i)?))
     }
 
-    fn dimensions(&self, storage: &Storage, file: &str, group: &str) -> Result<Vec<GroupDimension>> {
+    fn dimensions(&self, storage: &Storage, file: &Head<'_>, group: &str) -> Result<Vec<GroupDimension>> {
         only_group(group)?;
         File::read(storage, file)?.all_dimensions()
     }

@@ -201,8 +201,8 @@ mod tests {
                     // What is not needed may be left out.
                     (Ok((_, bytes)), Ok((None, due))) => assert_eq!(bytes, due),
                     (Ok(found), Ok(due)) => assert_eq!(found, due),
-                    // Codes that zlib refuses, though nothing uses them, are let through if the checksum is right, which
-                    // is gzip's to compare without a header.
+                    // Codes that zlib refuses, though nothing uses them, are let through if the checksum is right,
+                    // which is gzip's to compare without a header.
                     (Ok((_, bytes)), Err(_)) => assert!(!has_header || decoded.starts_with(&bytes)),
                     (Err(found), due) => assert_eq!(Err(found), due),
                 }
