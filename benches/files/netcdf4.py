@@ -40,13 +40,13 @@ MAP, CHUNK = (90, 180), (30, 45, 60)
 FILTERS = {"deflate": {"compression": "gzip", "compression_opts": 4, "shuffle": True},
            "zstd": {**hdf5plugin.Zstd(3), "shuffle": True}, "no filter": {}}
 
-# What profiles and other measurements of the same files have shown (600 steps, 2026-11-26, one thread).
+# What profiles and other measurements of the same files have shown (2026-11-26 and 28, one thread).
 NOTES = """\
 ## What binds
 
-- *deflate*: zlib-rs takes 63 ms of *everything*, and all else 10 to 14 ms: to read the file, to gather what was
-  shuffled, and to copy it to where it belongs. libhdf5's zlib takes about twice as long. libdeflate would take 53 ms;
-  that is not enough for a second library that decodes the same.
+- *deflate*: libdeflate takes 0.89 of *everything*; the rest is to read the file, to gather what was shuffled, and to
+  copy it to where it belongs. zlib-rs, which decodes chunks of which less than three quarters are needed, would take a
+  tenth more, and libhdf5's zlib takes more than twice as long.
 - *zstd*: libzstd alone takes most of the time, as the last column says, and the others call it as well. Of the rest of
   *everything* two thirds go into copying the elements to where they belong, half of that for memory itself.
   A C program that does nothing else (reads each chunk into the same memory, has libzstd decode it, and gathers what was
@@ -55,9 +55,9 @@ NOTES = """\
 - *no filter, a series*: each of 3000 elements takes a system call while the file is in memory, by nczchunk as by
   libhdf5, and calls are nearly all of the time. Of a file that is not in memory, nczchunk reads what lies less than
   16 KiB apart at once, here 313 KB of each chunk: 11 ms from the disk, libhdf5 42 ms, the least of twelve each.
-- *two threads* take 0.48 to 0.66 of the time of one with a filter. hidefix uses both cores, too, and keeps its threads
-  from read to read: it is level with them. To start a thread is not worth it for a map without a filter, which takes
-  0.04 ms.
+- *two threads* take 0.50 to 0.55 of the time of one with a filter. Like hidefix, which reads with all cores, the Python
+  package keeps its threads from read to read. To wake one is not worth it for a map without a filter, which takes
+  0.03 ms.
 """
 
 

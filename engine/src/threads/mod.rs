@@ -64,14 +64,13 @@ impl<'t> Threads<'t> {
             }
         };
         let others = threads.saturating_sub(1);
-        let mut entered = self.team.and_then(Team::enter);
-        let mut of_call = None;
-        let crew = match &mut entered {
-            Some(entered) => entered.crew(),
-            None => Crew::new().map(|crew| of_call.insert(crew)),
+        let (mut entered, mut of_call) = (self.team.and_then(Team::enter), None);
+        let (stay, crew) = match &mut entered {
+            Some(entered) => (true, entered.crew()),
+            None => (false, Crew::new().map(|crew| of_call.insert(crew))),
         };
         match crew {
-            Ok(crew) => crew.run(others, self.team.is_some(), &work, own),
+            Ok(crew) => crew.run(others, stay, &work, own),
             Err(Failed) => own(),
         }
     }

@@ -69,6 +69,24 @@ impl<'a> Options<'a> {
 
     /// The same with a team, where the threads stay for the next transfer: to wake one takes a fraction of the time to
     /// spawn one.
+    ///
+    /// ```
+    /// use nczchunk::{Access, ChunkStore, Hyperslab, Options, Plan, Team, Variable};
+    ///
+    /// let variable = Variable::new(&[4], &[2], 1)?;
+    /// let chunks = |request: &nczchunk::Request<'_>, buffer: &mut nczchunk::Buffer<'_>| {
+    ///     buffer.write(&[request.indices()[0] as u8; 2]);
+    ///     Ok(nczchunk::Filled::Stored(2))
+    /// };
+    /// let store = ChunkStore::new(chunks)?;
+    /// let team = Team::new();
+    /// let options = Options::default().with_threads(4).with_team(&team);
+    /// let plan = Plan::new(&variable, &Hyperslab::all(), Access::Read)?;
+    /// let mut out = [9; 4];
+    /// plan.read_chunks(&store, 0..plan.num_chunks(), &mut out, options)?;
+    /// assert_eq!(out, [0, 0, 1, 1]);
+    /// # Ok::<(), nczchunk::Error>(())
+    /// ```
     #[must_use]
     pub fn with_team(self, team: &'a Team) -> Self {
         Options { team: Some(team), ..self }
