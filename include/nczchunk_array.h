@@ -718,7 +718,7 @@ int nczchunk_array_resize(nczchunk_array *array,
  *
  * As with nczchunk_array_resize, nobody else may use the array during the call. Afterwards, do not use plans that were
  * made for its variable, nor strings that the array's functions returned. The array's variable and store keep their
- * addresses. A zip file that was opened read-only is not opened again.
+ * addresses. A file that was opened by its path is opened again, as another may have taken its place.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL; the array was replaced by one with other chunks or another type), and those
  * of nczchunk_array_open. After an error the array is as it was.

@@ -421,6 +421,29 @@ fn a_file_by_its_path() {
     std::fs::remove_file(&path).unwrap();
 }
 
+#[test]
+#[cfg(unix)]
+fn a_file_that_was_replaced_is_read_once_it_is_refreshed() {
+    let path = std::env::temp_dir().join(format!("nczchunk-replaced-{}.nc", std::process::id()));
+    let other = path.with_extension("other");
+    let old = make(1, Shape { num_records: 2, y: 1, x: 2 }, &[("v", &[0, 2], 1)], 2);
+    let mut new = old.bytes.clone();
+    new[old.begins[0]] = 99;
+    std::fs::write(&path, &old.bytes).unwrap();
+    let mut array = Array::open(&path, "v", Access::Read).unwrap();
+    let read = |array: &Array| array.read::<i8>(&Hyperslab::all()).unwrap();
+    let before = read(&array);
+    std::fs::write(&other, &new).unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    assert_eq!(read(&array), before);
+    array.refresh().unwrap();
+    assert_eq!(read(&array), [&[99], &before[1..]].concat());
+    // After a failure the array is as it was.
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(array.refresh().unwrap_err().kind(), ErrorKind::System(_)));
+    assert_eq!(read(&array)[0], 99);
+}
+
 // --- Files that end too early, and others that are not as they should be.
 
 fn is_truncated(error: &Error, name: &str) -> bool {

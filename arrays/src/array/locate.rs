@@ -146,10 +146,10 @@ fn directory_of(storage: Storage, path: &Path, origin: impl FnOnce() -> Result<O
     }
 }
 
-/// The storage that a file is.
-fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
+/// The storage that a file is, or one that was opened by its path is now.
+pub(super) fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
     let file = OneFile::open(path)?;
-    match FileKind::of(&file, OneFile::NAME) {
+    let storage = match FileKind::of(&file, OneFile::NAME) {
         Ok(FileKind::Zip) => zip_at(path),
         Ok(FileKind::References) => {
             references_at(path, &file, nesting).map_err(|error| error.in_object(path.display()))
@@ -159,11 +159,12 @@ fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
             let file = LockedFile::open(path).map_err(|error| error.in_object(path.display()))?;
             Storage::new(file)?.file(OneFile::NAME)
         }
-        Ok(_) => Storage::new(file)?.file(OneFile::NAME)?.at_path(path),
+        Ok(_) => Storage::new(file)?.file(OneFile::NAME),
         // A zip file has its directory at its end, and may have anything before it.
         Err(error) if error.kind() == ErrorKind::UnknownFormat => zip_at(path),
         Err(error) => Err(error.in_object(path.display())),
-    }
+    };
+    storage?.at_path(path)
 }
 
 /// The objects of a file of references, which are in other files.

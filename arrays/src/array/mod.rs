@@ -404,9 +404,8 @@ impl Array {
     }
 
     /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
-    /// now: the data that other handles and processes have written, and the shape and attributes that they have set.
-    ///
-    /// A zip file that was opened read-only is not opened again.
+    /// now: the data that other handles and processes have written, and the shape and attributes that they have set. A
+    /// file that was opened by its path is opened again, as another may have taken its place.
     ///
     /// # Errors
     /// `Argument` if the array was replaced by one with other chunks or another type: open it again. Those of
@@ -419,7 +418,11 @@ impl Array {
     /// The array as it is stored now.
     #[doc(hidden)]
     pub fn reopened(&self) -> Result<Array> {
-        let mut now = Array::open_in(&self.storage, &self.name, self.access)?;
+        let storage = match self.storage.path() {
+            Some(path) => locate::file_at(path, &mut joined::Nesting::default())?.like(&self.storage),
+            None => self.storage.clone(),
+        };
+        let mut now = Array::open_in(&storage, &self.name, self.access)?;
         let (old, new) = (self.variable(), now.variable());
         let is_cut_like = |d: usize| old.dimensions()[d].is_cut_like(&new.dimensions()[d]);
         let is_same = old.rank() == new.rank()

@@ -24,7 +24,9 @@ pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
 pub(crate) use dimension::Dimensions;
 pub use dimension::GroupDimension;
 pub(crate) use format::{FileFormat, OneNode, Opener, only_group};
-pub(crate) use head::{Head, block};
+pub(crate) use head::Head;
+#[cfg(feature = "hdf5")]
+pub(crate) use head::block;
 pub use node::Node;
 pub(crate) use node::NodeArray;
 pub(crate) use parts::Opened;

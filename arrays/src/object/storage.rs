@@ -1,14 +1,11 @@
 //! A storage that several arrays share.
 
 use std::ops::Deref;
-use std::path::Path;
-#[cfg(feature = "hdf5")]
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::byte_range::ByteRange;
 use super::joined::{Joined, JoinedObjects, Part};
 use super::metadata_kept::MetadataKept;
-#[cfg(feature = "hdf5")]
 use super::paths;
 use super::traits::{Entry, ObjectStore, check_name};
 use crate::alloc::{self, Slot};
@@ -32,8 +29,7 @@ pub struct Storage {
     follows_links: bool,
     /// Whether it was opened by a URL, at which there may be nothing.
     is_at_url: bool,
-    /// The whole path of the file, if it was opened by its path: links in it lead on from there.
-    #[cfg(feature = "hdf5")]
+    /// The whole path of the file that it is in, if it was opened by that: links lead on from there.
     path: Option<Shared<PathBuf>>,
     limits: MemoryLimits,
 }
@@ -58,7 +54,6 @@ impl Storage {
             allows_partial: false,
             follows_links: false,
             is_at_url: false,
-            #[cfg(feature = "hdf5")]
             path: None,
             limits: MemoryLimits::default(),
         })
@@ -81,13 +76,7 @@ impl Storage {
     pub fn file(&self, name: &str) -> Result<Self> {
         check_name(name).map_err(|error| error.in_object(name))?;
         let file = Some(Shared::new(alloc::text(name)?)?);
-        Ok(Storage {
-            file,
-            joined: None,
-            #[cfg(feature = "hdf5")]
-            path: None,
-            ..self.clone()
-        })
+        Ok(Storage { file, joined: None, path: None, ..self.clone() })
     }
 
     /// The storages at these paths, joined along a dimension: see [`concat`](crate::concat()).
@@ -110,11 +99,11 @@ impl Storage {
         self.joined = None;
     }
 
-    /// The same storage with another one's codecs, if it has any, memory limits, and whether links are followed.
+    /// The same storage with another one's codecs, if it has any, memory limits, and what that one allows.
     pub(crate) fn like(&self, other: &Storage) -> Self {
         let codecs = if other.codecs.is_empty() { &self.codecs } else { &other.codecs };
-        let follows_links = other.follows_links;
-        Storage { codecs: codecs.clone(), limits: other.limits, follows_links, ..self.clone() }
+        let Storage { limits, follows_links, allows_partial, .. } = *other;
+        Storage { codecs: codecs.clone(), limits, follows_links, allows_partial, ..self.clone() }
     }
 
     /// The same objects, which were looked for at a URL.
@@ -128,20 +117,18 @@ impl Storage {
         self.is_at_url
     }
 
-    /// The same file, which was opened by this path.
-    #[cfg(feature = "hdf5")]
+    /// The same storage, which is in a file that was opened by this path.
     pub(crate) fn at_path(self, path: &Path) -> Result<Self> {
-        Ok(Storage { path: Some(Shared::new(paths::whole(path)?)?), ..self })
-    }
-
-    /// The same file: without HDF5 none has links.
-    #[cfg(not(feature = "hdf5"))]
-    pub(crate) fn at_path(self, _: &Path) -> Result<Self> {
-        Ok(self)
+        // Where the process is may have been removed, or be hidden from it.
+        let path = match paths::whole(path) {
+            Ok(path) => Some(Shared::new(path)?),
+            Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(error),
+            Err(_) => None,
+        };
+        Ok(Storage { path, ..self })
     }
 
     /// The path of the file, if it was opened by that.
-    #[cfg(feature = "hdf5")]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_ref().map(|path| path.as_path())
     }

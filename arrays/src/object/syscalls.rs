@@ -4,14 +4,12 @@
 //! library's functions the process would be aborted.
 #![allow(unsafe_code)]
 
-#[cfg(feature = "hdf5")]
-use std::ffi::OsString;
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, OsString, c_char, c_int, c_uint};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
-#[cfg(feature = "hdf5")]
-use std::{os::unix::ffi::OsStringExt, path::PathBuf};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 pub(super) use libc::AT_FDCWD as WORKING_DIRECTORY;
 // The names of the calls whose offsets have 64 bits also where pointers have 32.
@@ -60,7 +58,6 @@ pub(super) fn is_running(process: u32) -> bool {
 }
 
 /// The path of the directory in which the process is.
-#[cfg(feature = "hdf5")]
 pub(super) fn working_directory() -> io::Result<PathBuf> {
     let no_memory = |_| io::Error::from_raw_os_error(libc::ENOMEM);
     let mut path: Vec<u8> = Vec::new();

@@ -75,7 +75,7 @@ impl<'a> Options<'a> {
     ///
     /// let variable = Variable::new(&[4], &[2], 1)?;
     /// let chunks = |request: &nczchunk::Request<'_>, buffer: &mut nczchunk::Buffer<'_>| {
-    ///     buffer.write(&[request.indices()[0] as u8; 2]);
+    ///     buffer.write(&[request.chunk()[0] as u8; 2]);
     ///     Ok(nczchunk::Filled::Stored(2))
     /// };
     /// let store = ChunkStore::new(chunks)?;

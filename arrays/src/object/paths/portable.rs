@@ -10,7 +10,6 @@ pub(in crate::object) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// The path from the root on.
-#[cfg(feature = "hdf5")]
 pub(crate) fn whole(path: &Path) -> crate::error::Result<std::path::PathBuf> {
     Ok(std::path::absolute(path)?)
 }

@@ -6,7 +6,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::object::syscalls::{self, Terminated, WORKING_DIRECTORY};
-#[cfg(feature = "hdf5")]
 use crate::{alloc, error::Result};
 
 fn named(path: &Path) -> io::Result<Terminated> {
@@ -32,7 +31,6 @@ pub(in crate::object) fn open_directory_unread(path: &Path) -> io::Result<File> 
 }
 
 /// The path from the root on.
-#[cfg(feature = "hdf5")]
 pub(crate) fn whole(path: &Path) -> Result<std::path::PathBuf> {
     if path.is_absolute() {
         return Ok(alloc::path(&[path])?);
