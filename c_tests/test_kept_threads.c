@@ -10,6 +10,7 @@
  * Bytes, status and what the context tells are the same as without. A child that was forked begins threads of its own.
  */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -114,7 +115,8 @@ static void refused_threads(void)
     watched_close(&w);
 }
 
-/* A child has none of its parent's threads. It may free the context, as the parent may. */
+/* A child has none of its parent's threads. It may free the context, as the parent may. (ThreadSanitizer allows no
+ * threads in a child of a process that has several.) */
 static void after_a_fork(store_kind kind)
 {
     int status;
@@ -135,11 +137,12 @@ static void after_a_fork(store_kind kind)
             }
             watched_close(&w);
             CHECK_EQ(count_tasks(), 1);
-            _exit(42);
+            /* No memory checker is to count what glibc has of the parent's threads as lost. */
+            raise(SIGKILL);
         }
         CHECK_EQ(waitpid(child, &status, 0), child);
-        CHECK(WIFEXITED(status));
-        CHECK_EQ(WEXITSTATUS(status), 42);
+        CHECK(WIFSIGNALED(status));
+        CHECK_EQ(WTERMSIG(status), SIGKILL);
     }
     read_with(&w, 4);
     CHECK_EQ(threads_begun, 3);
@@ -152,7 +155,11 @@ int main(void)
     CHECK_EQ(nczchunk_context_set_keeps_threads(NULL, 1), NCZCHUNK_EINVAL);
     for (size_t i = 0; i < NUM_STORE_KINDS; i++) {
         threads_stay_for_the_next_call(store_kinds[i]);
+#ifndef __SANITIZE_THREAD__
         after_a_fork(store_kinds[i]);
+#else
+        (void)after_a_fork;
+#endif
     }
     little_work_begins_none();
     refused_threads();
