@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 import weakref
 
 import numpy as np
@@ -585,14 +584,16 @@ def test_a_child_that_is_forked_does_not_release_its_parent_s_lock(tmp_path):
     assert locks.holding(directory, True, lambda: 1, waits=False) == 1
 
 
-def tasks(number, seconds=10):
-    """The threads of the process, as the system numbers them, once there are so many: one that ends is listed for a
-    moment."""
+def threads_of_the_system():
+    """The threads of the process, as the system numbers them. One that ends is listed for a moment."""
+    return set(os.listdir("/proc/self/task"))
+
+
+def until(condition, seconds=10):
     end = time.monotonic() + seconds
-    while len(found := set(os.listdir("/proc/self/task"))) != number and time.monotonic() < end:
+    while not condition() and time.monotonic() < end:
         time.sleep(0.001)
-    assert len(found) == number
-    return found
+    assert condition()
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="the system does not list a process's threads")
@@ -604,23 +605,18 @@ def test_threads_stay_for_the_next_read_and_end_before_a_fork(tmp_path, monkeypa
     array = nczchunk.create(tmp_path / "a", shape=values.shape, dtype="f8", chunks=(64, 64), threads=1, cache=None)
     array[...] = values
     array.threads = 3
-    others = len(os.listdir("/proc/self/task"))
+    before = threads_of_the_system()
     assert (array[...] == values).all()
-    kept = tasks(others + 2)
-    for _ in range(5):
+    until(lambda: len(threads_of_the_system() - before) == 2)
+    kept = threads_of_the_system() - before
+    for threads in (3, 1, 2, 3):
+        array.threads = threads
         assert (array[...] == values).all()
-    assert tasks(others + 2) == kept
-    array.threads = 1
+    until(lambda: threads_of_the_system() - before == kept)
+    assert in_child(lambda: (array[...] == values).all())
+    until(lambda: not kept & threads_of_the_system())
     assert (array[...] == values).all()
-    assert tasks(others + 2) == kept
-    array.threads = 3
-    with warnings.catch_warnings():
-        if others == 1:
-            warnings.simplefilter("error")
-        assert in_child(lambda: (array[...] == values).all())
-    tasks(others)
-    assert (array[...] == values).all()
-    tasks(others + 2)
+    until(lambda: len(threads_of_the_system() - before) == 2)
 
 
 @pytest.mark.unix
