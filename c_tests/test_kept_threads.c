@@ -99,6 +99,30 @@ static void little_work_begins_none(void)
     watched_close(&w);
 }
 
+static int keep_none(void *context, const nczchunk_progress *progress)
+{
+    (void)progress;
+    CHECK(nczchunk_context_set_keeps_threads(context, 0) >= 0);
+    return 0;
+}
+
+/* A callback may change its mind: the threads end with the call that uses them. */
+static void a_callback_ends_them(void)
+{
+    const long before = count_tasks();
+    watched w;
+
+    open_keeping(&w, FILLING);
+    read_with(&w, 4);
+    CHECK_OK(nczchunk_context_set_progress(w.context, keep_none, w.context));
+    read_with(&w, 4);
+    expect_tasks(before);
+    CHECK_OK(nczchunk_context_set_progress(w.context, NULL, NULL));
+    read_with(&w, 3);
+    CHECK_EQ(threads_begun, 3 + 2);
+    watched_close(&w);
+}
+
 /* Where the system refuses threads, a call has those that were kept and the caller. */
 static void refused_threads(void)
 {
@@ -163,5 +187,6 @@ int main(void)
     }
     little_work_begins_none();
     refused_threads();
+    a_callback_ends_them();
     return 0;
 }

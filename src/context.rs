@@ -22,6 +22,7 @@ use super::message::Message;
 use super::prelude::*;
 use super::progress::nczchunk_progress;
 use nczchunk_engine::cancel::CancelGuard;
+use nczchunk_engine::shared::Shared;
 use nczchunk_engine::threads::Team;
 use nczchunk_engine::transfer::{Options, Progress};
 
@@ -33,8 +34,7 @@ pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_contex
     by_promise!(report(std::ptr::null_mut(), || hand_over(context, || {
         Ok(nczchunk_context {
             threads: 1,
-            team: Team::new(),
-            keeps_threads: false,
+            team: None,
             uses_cache: true,
             progress: None,
             progress_user: std::ptr::null_mut(),
@@ -142,23 +142,29 @@ pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_con
 
 /// Sets whether a context keeps the threads that its calls spawn. With 1, those of one call wait for the next, which
 /// then takes fewer microseconds to begin with several threads. They end when the context is freed, and when this is
-/// set to 0; both wait for them. It is 0 at first. What the context says of the last call stays. Returns what it was, 0
+/// set to 0; both wait for them, but within a callback of a call that uses them, which they end with. It is 0 at first. What the context says of the last call stays. Returns what it was, 0
 /// or 1.
 ///
 /// Threads that wait use no time of a processor. They have the processors (affinity) and the privileges that the thread
 /// had that made the call which spawned them. Do not unload the library before the context is freed. A child process
 /// that was forked may use the context: its calls spawn threads of the child's own.
 ///
-/// Errors: NCZCHUNK_EINVAL (context is NULL).
+/// Errors: NCZCHUNK_EINVAL (context is NULL), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_context_set_keeps_threads(
     context: *mut nczchunk_context,
     keeps_threads: c_int,
 ) -> c_int {
     let Some(context) = by_promise!(context.as_mut()) else { return nczchunk_engine::status::EINVAL };
-    let before = std::mem::replace(&mut context.keeps_threads, keeps_threads != 0);
-    if !context.keeps_threads {
-        context.team = Team::new();
+    let before = context.team.is_some();
+    if before != (keeps_threads != 0) {
+        context.team = match before {
+            true => None,
+            false => match Shared::new(Team::new()) {
+                Ok(team) => Some(team),
+                Err(_) => return nczchunk_engine::status::ENOMEM,
+            },
+        };
     }
     c_int::from(before)
 }
@@ -221,12 +227,11 @@ pub(super) unsafe fn report_transfer(
     if unsafe { context.as_ref() }.is_some_and(|context| !context.uses_cache) {
         options = options.without_cache();
     }
-    let body = |options: Options<'_>, done: &mut usize| {
-        // SAFETY: as above. Nobody changes the context or frees it as long as the body runs.
-        let context = unsafe { &*context };
-        let team = context.keeps_threads.then_some(&context.team);
-        body(team.map_or(options, |team| options.with_team(team)), done)
-    };
+    // SAFETY: as above.
+    let team = unsafe { context.as_ref() }.and_then(|context| context.team.clone());
+    if let Some(team) = &team {
+        options = options.with_team(team);
+    }
     // SAFETY: the caller promises what `report_with` requires.
     unsafe {
         report_with(context, |done| match progress {

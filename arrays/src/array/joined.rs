@@ -180,7 +180,7 @@ fn part(path: &Path, known: &mut Known, nesting: &mut Nesting) -> Result<(String
         .filter(|file| FileKind::of(file, OneFile::NAME).is_ok_and(|kind| kind.has_arrays(false)));
     let Some(opened) = opened else { return Ok((text, open_within(path, nesting)?)) };
     let file = Storage::new(known.directories.file(&full, &opened)?)?.file(OneFile::NAME)?;
-    Ok((text, file.at_path(&full)?))
+    Ok((text, file.at_path(&full, None)?))
 }
 
 /// The dimensions that a group of joined storages defines: those of the first, of which the joined one is as long as

@@ -149,6 +149,7 @@ fn directory_of(storage: Storage, path: &Path, origin: impl FnOnce() -> Result<O
 /// The storage that a file is, or one that was opened by its path is now.
 pub(super) fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
     let file = OneFile::open(path)?;
+    let identity = file.identity();
     let storage = match FileKind::of(&file, OneFile::NAME) {
         Ok(FileKind::Zip) => zip_at(path),
         Ok(FileKind::References) => {
@@ -164,7 +165,7 @@ pub(super) fn file_at(path: &Path, nesting: &mut Nesting) -> Result<Storage> {
         Err(error) if error.kind() == ErrorKind::UnknownFormat => zip_at(path),
         Err(error) => Err(error.in_object(path.display())),
     };
-    storage?.at_path(path)
+    storage?.at_path(path, identity)
 }
 
 /// The objects of a file of references, which are in other files.

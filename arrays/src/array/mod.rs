@@ -404,8 +404,9 @@ impl Array {
     }
 
     /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
-    /// now: the data that other handles and processes have written, and the shape and attributes that they have set. A
-    /// file that was opened by its path is opened again, as another may have taken its place.
+    /// now: the data that other handles and processes have written, and the shape and attributes that they have set. Of
+    /// a file that was opened by its path, and has been replaced, the new one is opened, unless the file is one of several
+    /// that are joined.
     ///
     /// # Errors
     /// `Argument` if the array was replaced by one with other chunks or another type: open it again. Those of
@@ -418,7 +419,7 @@ impl Array {
     /// The array as it is stored now.
     #[doc(hidden)]
     pub fn reopened(&self) -> Result<Array> {
-        let storage = match self.storage.path() {
+        let storage = match self.storage.replaced() {
             Some(path) => locate::file_at(path, &mut joined::Nesting::default())?.like(&self.storage),
             None => self.storage.clone(),
         };

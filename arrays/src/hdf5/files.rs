@@ -104,7 +104,7 @@ impl Files {
         // It is not kept open, for there may be many of them.
         let file = self.directories.borrow_mut().file(&full, &OneFile::open(&full)?)?;
         // Links of that file lead on from where the path says that it is, as libhdf5 has it.
-        self.read(key, &Storage::new(file)?.like(&from.storage).file(OneFile::NAME)?.at_path(&path)?)
+        self.read(key, &Storage::new(file)?.like(&from.storage).file(OneFile::NAME)?.at_path(&path, None)?)
     }
 
     /// The group at an address of a file. Links lead to the same groups again and again, which are read once.

@@ -38,6 +38,18 @@ impl OneFile {
         }
         Ok(OneFile(file))
     }
+
+    /// What tells the file from all others as long as it is open; `None` where the system has no such thing.
+    pub(crate) fn identity(&self) -> Option<u128> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let metadata = retry_eintr(|| self.0.metadata()).ok()?;
+            Some(u128::from(metadata.dev()) << 64 | u128::from(metadata.ino()))
+        }
+        #[cfg(not(unix))]
+        None
+    }
 }
 
 impl ObjectStore for OneFile {

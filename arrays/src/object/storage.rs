@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use super::byte_range::ByteRange;
+use super::file::OneFile;
 use super::joined::{Joined, JoinedObjects, Part};
 use super::metadata_kept::MetadataKept;
 use super::paths;
@@ -29,8 +30,9 @@ pub struct Storage {
     follows_links: bool,
     /// Whether it was opened by a URL, at which there may be nothing.
     is_at_url: bool,
-    /// The whole path of the file that it is in, if it was opened by that: links lead on from there.
-    path: Option<Shared<PathBuf>>,
+    /// The whole path of the file that it is in, if it was opened by that: links lead on from there. And what the file
+    /// is known by, if the system has something.
+    path: Option<Shared<(PathBuf, Option<u128>)>>,
     limits: MemoryLimits,
 }
 
@@ -117,11 +119,11 @@ impl Storage {
         self.is_at_url
     }
 
-    /// The same storage, which is in a file that was opened by this path.
-    pub(crate) fn at_path(self, path: &Path) -> Result<Self> {
+    /// The same storage, which is in a file that was opened by this path, and is known by this.
+    pub(crate) fn at_path(self, path: &Path, identity: Option<u128>) -> Result<Self> {
         // Where the process is may have been removed, or be hidden from it.
         let path = match paths::whole(path) {
-            Ok(path) => Some(Shared::new(path)?),
+            Ok(path) => Some(Shared::new((path, identity))?),
             Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(error),
             Err(_) => None,
         };
@@ -130,7 +132,14 @@ impl Storage {
 
     /// The path of the file, if it was opened by that.
     pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_ref().map(|path| path.as_path())
+        self.path.as_ref().map(|path| path.0.as_path())
+    }
+
+    /// The path of the file, if another one is there now than the one that was opened.
+    pub(crate) fn replaced(&self) -> Option<&Path> {
+        let (path, identity) = &**self.path.as_ref()?;
+        let now = OneFile::open(path).ok()?.identity();
+        (identity.is_some() && now.is_some() && now != *identity).then_some(path)
     }
 
     /// Sets whether files that hold only a part of their arrays may be opened, such as cfdb files that are marked as
@@ -165,7 +174,8 @@ impl Storage {
     pub fn keep_metadata(&mut self) -> Result<()> {
         if self.file.is_none() && self.joined.is_none() {
             let kept = Storage::new_with(|| MetadataKept::new(self.clone()))?;
-            self.objects = kept.objects;
+            // What is kept stays, whatever is at the path.
+            (self.objects, self.path) = (kept.objects, None);
         }
         Ok(())
     }

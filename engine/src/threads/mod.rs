@@ -64,6 +64,9 @@ impl<'t> Threads<'t> {
             }
         };
         let others = threads.saturating_sub(1);
+        if others == 0 {
+            return own();
+        }
         let (mut entered, mut of_call) = (self.team.and_then(Team::enter), None);
         let (stay, crew) = match &mut entered {
             Some(entered) => (true, entered.crew()),
@@ -105,6 +108,15 @@ impl Team {
     fn enter(&self) -> Option<Entered<'_>> {
         let entered = self.is_in_use.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
         entered.is_ok().then(|| Entered(self))
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        // A call that uses it is one of another process, of which this one was forked. What it was changing is left.
+        if *self.is_in_use.get_mut() {
+            std::mem::forget(self.crew.get_mut().take());
+        }
     }
 }
 

@@ -11,7 +11,7 @@ import operator
 import os
 import pathlib
 import struct
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_ssize_t, c_uint64, c_void_p
 from threading import get_ident
 from weakref import ref
@@ -476,8 +476,9 @@ class Spare:
         if threads > 1:
             if self._keeper() is None:  # there is none yet, or what a handler of a signal raised has lost it
                 context = Context()
-                context.keeps = c.context_set_keeps_threads(context.pointer, 1) == 0
-                self._keeper = ref(context)
+                if self._keeper() is None:  # nor has another thread made one meanwhile
+                    self._keeper, context.keeps = ref(context), True
+                    c.context_set_keeps_threads(context.pointer, 1)
                 return context
             spare = self._keeping or spare
         try:
@@ -490,13 +491,14 @@ class Spare:
 
     def end_threads(self):
         """Has the threads end that wait for a call. Others begin when there is use for them."""
-        try:
-            context = self._keeping.pop()
-        except IndexError:
-            return  # a call uses it
-        for keeps in (0, 1):
-            c.context_set_keeps_threads(context.pointer, keeps)
-        self.add(context)
+        ended = []
+        with suppress(IndexError):  # once there is none that no call uses
+            while True:
+                ended.append(self._keeping.pop())
+        for context in ended:
+            for keeps in (0, 1):
+                c.context_set_keeps_threads(context.pointer, keeps)
+            self.add(context)
 
 
 _spare = Spare()
