@@ -764,8 +764,8 @@ NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_set_threads(nczchunk_context
 /**
  * Sets whether a context keeps the threads that its calls spawn. With 1, those of one call wait for the next, which
  * then takes fewer microseconds to begin with several threads. They end when the context is freed, and when this is
- * set to 0; both wait for them, but within a callback of a call that uses them, which they end with. It is 0 at first. What the context says of the last call stays. Returns what it was, 0
- * or 1.
+ * set to 0; both wait for them. If a callback sets it, they end with the call. It is 0 at first. What the context says
+ * of the last call stays. Returns what it was, 0 or 1.
  *
  * Threads that wait use no time of a processor. They have the processors (affinity) and the privileges that the thread
  * had that made the call which spawned them. Do not unload the library before the context is freed. A child process
@@ -773,9 +773,7 @@ NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_set_threads(nczchunk_context
  *
  * Errors: NCZCHUNK_EINVAL (context is NULL), NCZCHUNK_ENOMEM.
  */
-NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_context_set_keeps_threads(nczchunk_context *context,
-                                       int keeps_threads);
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_context_set_keeps_threads(nczchunk_context *context, int keeps_threads);
 
 /**
  * Sets whether calls with this context use the cache of a store or array. With 0, reads look for nothing there, and

@@ -718,15 +718,13 @@ int nczchunk_array_resize(nczchunk_array *array,
  *
  * As with nczchunk_array_resize, nobody else may use the array during the call. Afterwards, do not use plans that were
  * made for its variable, nor strings that the array's functions returned. The array's variable and store keep their
- * addresses. Of a file that was opened by its path, and has been replaced, the new one is opened, unless the file is one of
- * several that are joined.
+ * addresses. Of a file that was opened by its path, and has been replaced, the new one is opened, unless the file is
+ * one of several that are joined.
  *
  * Errors: NCZCHUNK_EINVAL (array is NULL; the array was replaced by one with other chunks or another type), and those
  * of nczchunk_array_open. After an error the array is as it was.
  */
-NCZCHUNK_API NCZCHUNK_MUST_USE
-int nczchunk_array_refresh(nczchunk_array *array,
-                           nczchunk_context *context);
+NCZCHUNK_API NCZCHUNK_MUST_USE int nczchunk_array_refresh(nczchunk_array *array, nczchunk_context *context);
 
 /**
  * Sets or adds an attribute of an array that was opened with NCZCHUNK_WRITE, immediately. type is netCDF's number for

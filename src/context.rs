@@ -142,8 +142,8 @@ pub unsafe extern "C" fn nczchunk_context_set_threads(context: *mut nczchunk_con
 
 /// Sets whether a context keeps the threads that its calls spawn. With 1, those of one call wait for the next, which
 /// then takes fewer microseconds to begin with several threads. They end when the context is freed, and when this is
-/// set to 0; both wait for them, but within a callback of a call that uses them, which they end with. It is 0 at first. What the context says of the last call stays. Returns what it was, 0
-/// or 1.
+/// set to 0; both wait for them. If a callback sets it, they end with the call. It is 0 at first. What the context says
+/// of the last call stays. Returns what it was, 0 or 1.
 ///
 /// Threads that wait use no time of a processor. They have the processors (affinity) and the privileges that the thread
 /// had that made the call which spawned them. Do not unload the library before the context is freed. A child process

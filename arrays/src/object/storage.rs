@@ -131,6 +131,7 @@ impl Storage {
     }
 
     /// The path of the file, if it was opened by that.
+    #[cfg(feature = "hdf5")]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_ref().map(|path| path.0.as_path())
     }
