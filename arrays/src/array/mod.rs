@@ -405,8 +405,8 @@ impl Array {
 
     /// Reads the metadata again and drops cached chunks and shard indices, so that the next read returns what is stored
     /// now: the data that other handles and processes have written, and the shape and attributes that they have set. Of
-    /// a file that was opened by its path, and has been replaced, the new one is opened, unless the file is one of several
-    /// that are joined.
+    /// a file that was opened by its path, and has been replaced, the new one is opened, unless the file is one of
+    /// several that are joined.
     ///
     /// # Errors
     /// `Argument` if the array was replaced by one with other chunks or another type: open it again. Those of
