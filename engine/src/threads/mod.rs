@@ -229,8 +229,10 @@ mod tests {
         let threads = Threads::new(2, Some(&team));
         let found = Mutex::new(Vec::new());
         let within = || found.lock().unwrap().push(meet(threads, 2).len());
-        threads.run(1, &within, within, &|| panic!("nothing fails"));
-        assert_eq!(found.into_inner().unwrap(), [2]);
+        threads.run(2, &within, within, &|| panic!("nothing fails"));
+        // The other one may not have been there in time.
+        let found = found.into_inner().unwrap();
+        assert!(!found.is_empty() && found.iter().all(|&num| num == 2));
     }
 
     #[test]
