@@ -62,13 +62,9 @@ impl Codec for Gzip {
             let data = gzip_data(rest)?;
             let begin = decoded.filled().len();
             let Some(used) = self.0.inflate(data, needed.end, decoded)? else { return Ok(()) };
-            // As much as that may have been decoded in one go. What is behind it is not looked at.
-            if needed.end <= decoded.filled().len() && needed.end < decoded.capacity() {
-                return Ok(());
-            }
             let found = &decoded.filled()[begin..];
             rest = after_member(data.get(used..).unwrap_or_default(), (crc32(found), found.len()))?;
-            if rest.is_empty() {
+            if rest.is_empty() || (needed.end <= decoded.filled().len() && needed.end < decoded.capacity()) {
                 return Ok(());
             }
         }
