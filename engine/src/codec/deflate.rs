@@ -46,7 +46,7 @@ impl Streams {
     /// that is all there is room for. Returns how many bytes the stream has, or `None` if it was not read to its end.
     pub(super) fn inflate(&self, stream: &[u8], least: usize, decoded: &mut Buffer<'_>) -> Result<Option<usize>> {
         let capacity = decoded.capacity();
-        // Where so much is needed, all of it takes no longer, and then the checksum is compared: of shuffled numbers the
+        // Where so much is needed, all of it takes no longer, and the checksum is compared. Of shuffled numbers the
         // last quarter, which is signs and exponents, is decoded in no time.
         let least = if least >= capacity / 4 * 3 { capacity } else { least };
         // Miri cannot call libdeflate.
