@@ -36,11 +36,6 @@ pub(super) fn check_writable(storage: &Storage) -> Result<()> {
     if storage.is_writable() && storage.file_name().is_none() { Ok(()) } else { Err(ErrorKind::ReadOnly.into()) }
 }
 
-/// Writes a document.
-pub(super) fn write(storage: &Storage, name: &str, which: &str, text: &str) -> Result<()> {
-    storage.write(&below(name, which)?, text.as_bytes())
-}
-
 /// Changes a document of an array or group, and removes the consolidated metadata that have it. `beside` is the
 /// document that says that it is one: attributes of Zarr v2 that are missing beside it are an object without members
 /// before the change.

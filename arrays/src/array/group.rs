@@ -143,10 +143,13 @@ fn writable_group<'n>(storage: &Storage, group: &'n str) -> Result<(&'n str, For
 ///
 /// # Errors
 /// `NotFound` if there is no such group; `Metadata` for a document that is no JSON; `Unsupported` if the storage cannot
-/// list its objects; `ReadOnly`, `OutOfMemory`, and those of the storage, also of reading or listing a member: then
-/// nothing is written.
+/// list its objects; `Conflict` if another has changed the group meanwhile, where the storage can tell; `ReadOnly`,
+/// `OutOfMemory`, and those of the storage, also of reading or listing a member: then nothing is written.
 pub fn consolidate(storage: &Storage, group: &str) -> Result<()> {
     let (group, format) = writable_group(storage, group)?;
+    // What another changes from here on, in the group or in what it had consolidated, is found when it is written.
+    let object = documents::below(group, if format == Format::V2 { V2_CONSOLIDATED } else { V3 })?;
+    let before = documents::version(storage, &object)?;
     let mut found = Value::Object(Vec::new());
     list::walk(storage, group, true, false, &mut |node| {
         let name = node.name();
@@ -174,22 +177,25 @@ pub fn consolidate(storage: &Storage, group: &str) -> Result<()> {
     })?;
     if format == Format::V2 {
         let all = Value::object([("zarr_consolidated_format", Value::number(1)?), ("metadata", found)])?;
-        return documents::write(storage, group, V2_CONSOLIDATED, &json::indented(&all)?);
+        return storage.write_over(&object, before, json::indented(&all)?.as_bytes());
     }
     let gone = || ErrorKind::NotFound("group").in_object(documents::about(group));
     let mut document = zarr::document(storage, group, V3)?.ok_or_else(gone)?;
     documents::take_consolidated(&mut document);
     let all = [("kind", Value::text("inline")?), ("must_understand", Value::Bool(false)), ("metadata", found)];
     document.push(V3_CONSOLIDATED, Value::object(all)?)?;
-    documents::write(storage, group, V3, &json::indented(&document)?)
+    storage.write_over(&object, before, json::indented(&document)?.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::array::list;
-    use crate::object::read_whole;
-    use crate::{Array, Description, ElementType};
+    use crate::buffer::Buffer;
+    use crate::object::{ByteRange, Entry, ObjectStore, read_whole};
+    use crate::{Array, Description, ElementType, ObjectState};
+    use std::collections::HashMap;
+    use std::sync::{Arc, Mutex};
 
     /// What one format refuses the other may have: that of the group above counts.
     #[cfg(not(miri))]
@@ -237,6 +243,63 @@ mod tests {
         assert_eq!(text, b"{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {}\n}\n");
         let other = create_group(&storage, "v2", ArrayFormat::ZarrV2, "", &[]).unwrap_err();
         assert!(other.to_string().contains("another version"), "{other}");
+    }
+
+    /// A storage that compares versions. Another does something as soon as the members of the group `g` are listed.
+    #[derive(Default)]
+    struct Raced {
+        memory: Memory,
+        versions: Mutex<HashMap<String, u128>>,
+        meanwhile: Mutex<Option<fn(&Storage)>>,
+    }
+
+    impl ObjectStore for Arc<Raced> {
+        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
+            self.memory.read(name, begin, buffer)
+        }
+        fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
+            let version = self.versions.lock().unwrap().get(name).copied();
+            Ok(self.memory.read(name, begin, buffer)?.map(|len| (len, version)))
+        }
+        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
+            let meanwhile = self.meanwhile.lock().unwrap().take_if(|_| prefix == "g");
+            if let Some(meanwhile) = meanwhile {
+                meanwhile(&Storage::new(self.clone())?);
+            }
+            self.memory.list(prefix, one)
+        }
+        fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+            *self.versions.lock().unwrap().entry(name.to_owned()).or_default() += 1;
+            self.memory.write(name, bytes)
+        }
+        fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
+            let now = self.read_version(name, ByteRange::At(0), &mut Buffer::new(&mut []))?;
+            if now == before { self.write(name, bytes) } else { Err(ErrorKind::Conflict.in_object(name)) }
+        }
+        fn compares(&self) -> bool {
+            true
+        }
+        fn remove(&self, name: &str) -> Result<()> {
+            self.memory.remove(name)
+        }
+        fn is_writable(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn consolidating_undoes_nothing_that_another_changes_meanwhile() {
+        for (format, document) in [(ArrayFormat::ZarrV2, "g/.zattrs"), (ArrayFormat::ZarrV3, "g/zarr.json")] {
+            let raced = Arc::new(Raced::default());
+            let storage = Storage::new(raced.clone()).unwrap();
+            create_group(&storage, "g/h", format, "", &[]).unwrap();
+            consolidate(&storage, "g").unwrap();
+            *raced.meanwhile.lock().unwrap() = Some(|storage| set_group_attribute(storage, "g", "x", &7i32).unwrap());
+            assert_eq!(consolidate(&storage, "g").unwrap_err().kind(), ErrorKind::Conflict);
+            assert!(text(&storage, document).unwrap().contains("\"x\""));
+            consolidate(&storage, "g").unwrap();
+            assert!(text(&storage, document).unwrap().contains("\"x\""));
+        }
     }
 
     fn text(storage: &Storage, name: &str) -> Option<String> {
