@@ -625,6 +625,23 @@ fn unknown_members_and_consolidated_metadata() {
     assert_eq!(document(&storage, "g/v/.zattrs").unwrap(), "{}\n");
 }
 
+/// The time is that of what is stored, not of the shape.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn references_to_a_huge_array_are_those_of_its_stored_chunks() {
+    let huge = Description::new(&[1 << 50, 3], ElementType::Short).with_codecs(&[]);
+    for (name, huge) in [("v3", huge), ("v2", huge.with_format(ArrayFormat::ZarrV2))] {
+        let storage = storage();
+        let array = Array::create_in(&storage, name, &huge.with_chunk_shape(&[1, 3])).unwrap();
+        for row in [1 << 40, 7] {
+            array.write(&Hyperslab::new(&[row, 0], &[1, 3]), &[1i16, 2, 3]).unwrap();
+        }
+        let text = crate::references(&storage, name, "u").unwrap();
+        let keys: Vec<_> = text.match_indices(".0\":[").map(|(at, _)| text[..at].rsplit('"').next().unwrap()).collect();
+        assert_eq!(keys, [format!("{name}/7"), format!("{name}/1099511627776")], "{text}");
+    }
+}
+
 /// The fill value of Zarr v2 is what `_FillValue` is elsewhere, for kerchunk, xarray and netCDF-C.
 #[test]
 fn what_marks_missing_elements_is_where_others_look_for_it() {

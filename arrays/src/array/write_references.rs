@@ -278,20 +278,48 @@ fn marks_missing(array: &Array) -> Option<&[u8]> {
     is_one.then_some(bytes)
 }
 
+/// Of an array with more chunks than this only those in objects that are listed are looked for, so that the time is
+/// that of what is stored, whatever shape the metadata claim.
+const EACH: usize = 1 << 24;
+
+/// Calls `one` with the hyperslab of each object of an array that is stored.
+fn each_stored(array: &Array, one: &mut dyn FnMut(&Hyperslab<'_>) -> Result<()>) -> Result<()> {
+    let dimensions = array.variable().grid(Access::Write).dimensions();
+    let is_listed = array.each_stored_object(&mut |indices| {
+        let extent =
+            |(dimension, &index): (&Dimension, &isize)| dimension.chunk(index).ok_or(ErrorKind::Internal.into());
+        let extents = dims::try_collect(indices.len(), dimensions.iter().zip(indices).map(extent))?;
+        let start = dims::copied(extents.iter().map(|extent| extent.start))?;
+        one(&Hyperslab::new(&start, &dims::copied(extents.iter().map(|extent| extent.len))?))
+    })?;
+    let too_many = "references to an array of more than 16777216 chunks whose stored chunks cannot be listed";
+    if is_listed { Ok(()) } else { Err(ErrorKind::Unsupported(too_many).into()) }
+}
+
 /// The chunks of an array that are stored, each of them whole.
 fn chunks(array: &Array) -> Result<Chunks> {
     let variable = array.variable();
     let shape = alloc::collected(variable.dimensions().iter().map(Dimension::chunklen))?;
     let mut chunks = Chunks { shape, stored: Vec::new(), has_absent: false };
-    array.locate(&Hyperslab::all(), &mut |chunk| {
-        let ChunkState::Stored { offset, len } = chunk.state else {
-            chunks.has_absent = true;
-            return Ok(());
-        };
-        let indices = dims::copied(chunk.indices.iter().copied())?;
-        let object = alloc::text(chunk.object)?;
-        Ok(alloc::push(&mut chunks.stored, Chunk { indices, object, offset, len })?)
-    })?;
+    let mut locate = |hyperslab: &Hyperslab<'_>| {
+        array.locate(hyperslab, &mut |chunk| {
+            let ChunkState::Stored { offset, len } = chunk.state else {
+                chunks.has_absent = true;
+                return Ok(());
+            };
+            let indices = dims::copied(chunk.indices.iter().copied())?;
+            let object = alloc::text(chunk.object)?;
+            Ok(alloc::push(&mut chunks.stored, Chunk { indices, object, offset, len })?)
+        })
+    };
+    let count = variable.dimensions().iter().try_fold(1usize, |count, d| count.checked_mul(d.num_chunks()));
+    if count.is_some_and(|count| count <= EACH) {
+        locate(&Hyperslab::all())?;
+    } else {
+        each_stored(array, &mut locate)?;
+        chunks.has_absent = true;
+        chunks.stored.sort_unstable_by(|one, other| one.indices.cmp(&other.indices));
+    }
     let unsupported = |what, chunk: &Chunk| Error::from(ErrorKind::Unsupported(what)).in_chunk(&chunk.indices);
     for chunk in &chunks.stored {
         if !array.store().numcodecs_of(&chunk.indices).eq(array.store().numcodecs()) {
