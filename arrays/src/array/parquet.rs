@@ -21,6 +21,7 @@ use crate::alloc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, At, Value};
 use crate::key::{KeyStyle, Separator};
+use crate::limits::Limit;
 use crate::lock::Lock;
 use crate::object::{Entry, Name, ObjectStore, Records, Reference, References, Storage, read_whole};
 use crate::shared::Shared;
@@ -172,7 +173,7 @@ impl InFiles {
         let limit = self.storage.memory_limits().metadata();
         let mut references = Vec::new();
         if let Some(bytes) = read_whole(&*self.storage, &name, limit.bytes)? {
-            let rows = rows(bytes, self.record_size, limit.bytes).map_err(|error| error.in_object(&*name))?;
+            let rows = rows(bytes, self.record_size, limit).map_err(|error| error.in_object(&*name))?;
             for Row { path, part, raw } in rows {
                 let reference = match (raw, path) {
                     (Some(raw), _) => Some(Reference::Bytes(Shared::new(raw)?)),
@@ -240,11 +241,11 @@ struct Row {
     raw: Option<Vec<u8>>,
 }
 
-/// The rows of a Parquet file, of which there are at most so many, and which take at most so many bytes.
+/// The rows of a Parquet file, of which there are at most so many, and which take no more bytes than the limit.
 ///
 /// # Errors
-/// `Metadata` for a file that is none of references.
-fn rows(bytes: Vec<u8>, most: usize, limit: usize) -> Result<Vec<Row>> {
+/// `Metadata` for a file that is none of references, `Limit`, `OutOfMemory`.
+fn rows(bytes: Vec<u8>, most: usize, limit: Limit) -> Result<Vec<Row>> {
     let malformed = || Error::from(ErrorKind::Metadata("this is not a Parquet file of references"));
     // What is malformed has that crate panic here and there.
     let read = panic_guard::catch(|| {
@@ -256,10 +257,9 @@ fn rows(bytes: Vec<u8>, most: usize, limit: usize) -> Result<Vec<Row>> {
         if usize::try_from(num_rows).map_or(true, |rows| rows > most) {
             return Err(malformed());
         }
-        if num_bytes.is_none_or(|bytes| bytes > limit) {
-            return Err(ErrorKind::OutOfMemory.into());
-        }
-        let mut rows = Vec::new();
+        limit.check(num_bytes.unwrap_or(usize::MAX))?;
+        // A few bytes of a file may stand for many rows, each with the same long text.
+        let (mut rows, mut taken) = (Vec::new(), 0usize);
         for row in reader.get_row_iter(None).map_err(|_| malformed())? {
             let (row, mut found) = (row.map_err(|_| malformed())?, Row::default());
             for (name, field) in row.get_column_iter() {
@@ -285,6 +285,9 @@ fn rows(bytes: Vec<u8>, most: usize, limit: usize) -> Result<Vec<Row>> {
                     _ => return Err(malformed()),
                 }
             }
+            let len = found.path.as_ref().map_or(0, String::len) + found.raw.as_ref().map_or(0, Vec::len);
+            taken = taken.saturating_add(size_of::<Row>() + len);
+            limit.check(taken)?;
             alloc::push(&mut rows, found)?;
         }
         Ok(rows)
@@ -456,7 +459,7 @@ mod tests {
     }
 
     fn rows_at(storage: &Storage, name: &str) -> Vec<Row> {
-        rows(read_whole(&**storage, name, 1 << 20).unwrap().unwrap(), RECORDS, 1 << 24).unwrap()
+        rows(read_whole(&**storage, name, 1 << 20).unwrap().unwrap(), RECORDS, limit(1 << 24)).unwrap()
     }
 
     #[test]
@@ -492,28 +495,47 @@ mod tests {
     #[test]
     fn what_is_no_parquet_file_is_refused() {
         for bytes in [&b""[..], b"PAR1", b"PAR1PAR1", b"PAR1\xff\xff\xff\xffPAR1", &[b'x'; 100]] {
-            let error = rows(bytes.to_vec(), 10, 1 << 20).err().unwrap();
+            let error = rows(bytes.to_vec(), 10, limit(1 << 20)).err().unwrap();
             assert!(matches!(error.kind(), ErrorKind::Metadata(_)), "{error}");
         }
+    }
+
+    fn limit(bytes: usize) -> Limit {
+        crate::MemoryLimits::default().with_metadata_bytes(bytes).metadata()
+    }
+
+    /// A small file may tell the same long path in each row.
+    #[test]
+    fn rows_are_within_the_limit() {
+        let path = format!("/{}", "x".repeat(2000));
+        let mut refs = String::from(r#"{"version":1,"refs":{"x/.zarray":"{\"shape\":[2000],\"chunks\":[1]}""#);
+        (0..2000).for_each(|number| refs += &format!(r#","x/{number}":["{path}",{number},1]"#));
+        let storage = Storage::new(Memory::new()).unwrap();
+        write(&(refs + "}}"), &storage, "r").unwrap();
+        let file = read_whole(&*storage, "r/x/refs.0.parq", 1 << 20).unwrap().unwrap();
+        assert!(file.len() < 100_000, "{}", file.len());
+        let error = rows(file.clone(), 2000, limit(2 << 20)).err().unwrap();
+        assert!(matches!(error.kind(), ErrorKind::Limit { name: "metadata_bytes", .. }), "{error}");
+        assert_eq!(rows(file, 2000, limit(8 << 20)).unwrap().len(), 2000);
     }
 
     /// A file that ends early, or of which a byte is another one, never ends the process.
     #[test]
     fn a_file_that_is_changed_is_read_or_refused() {
         let file = include_bytes!("../../../tests/vectors/refs.parq");
-        let due = rows(file.to_vec(), 10, 1 << 20).unwrap();
+        let due = rows(file.to_vec(), 10, limit(1 << 20)).unwrap();
         let first = due.first().unwrap();
         assert_eq!((first.path.as_deref(), first.part, first.raw.as_deref()), (Some("data/a.nc"), (16817, 130), None));
         assert_eq!((due.len(), due[1].raw.as_deref(), due[2].path.as_deref()), (3, Some(&b"\x01\x02"[..]), None));
-        assert!(rows(file.to_vec(), 2, 1 << 20).is_err() && rows(file.to_vec(), 10, 10).is_err());
+        assert!(rows(file.to_vec(), 2, limit(1 << 20)).is_err() && rows(file.to_vec(), 10, limit(10)).is_err());
         for len in 0..file.len() {
-            assert!(rows(file[..len].to_vec(), 10, 1 << 20).is_err(), "{len}");
+            assert!(rows(file[..len].to_vec(), 10, limit(1 << 20)).is_err(), "{len}");
         }
         for at in 0..file.len() {
             for bit in 0..8 {
                 let mut changed = file.to_vec();
                 changed[at] ^= 1 << bit;
-                let _ = rows(changed, 10, 1 << 20);
+                let _ = rows(changed, 10, limit(1 << 20));
             }
         }
     }

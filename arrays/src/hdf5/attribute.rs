@@ -56,8 +56,7 @@ fn dense(file: &File, bytes: &[u8], all: &mut Vec<Stored>) -> Result<()> {
     let flags = cursor.u8()?;
     cursor.skip(if flags & 1 != 0 { 2 } else { 0 })?;
     let (Some(heap), Some(tree)) = (cursor.address()?, cursor.address()?) else { return Ok(()) };
-    let (mut heap, mut records) = (FractalHeap::read(file, heap)?, Vec::new());
-    Tree::read(file, tree)?.each(file, &mut |record| Ok(alloc::push(&mut records, alloc::copied(record)?)?))?;
+    let (mut heap, mut records) = (FractalHeap::read(file, heap)?, Tree::read(file, tree)?.records(file, 0)?);
     heap.sort(&mut records);
     records.iter().try_for_each(|record| {
         let mut cursor = Cursor::new(record, file.sizes);

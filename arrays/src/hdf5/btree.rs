@@ -123,6 +123,18 @@ impl Tree {
         Ok(Child { address, count: cursor.number(self.count_size)? as usize, level })
     }
 
+    /// All records, each from this byte on.
+    pub(super) fn records(&self, file: &File, first: usize) -> Result<Vec<Vec<u8>>> {
+        let (mut all, mut taken) = (Vec::new(), 0usize);
+        self.each(file, &mut |record| {
+            let record = record.get(first..).unwrap_or_default();
+            taken = taken.saturating_add(size_of::<Vec<u8>>() + record.len());
+            file.limit.check(taken)?;
+            Ok(alloc::push(&mut all, alloc::copied(record)?)?)
+        })?;
+        Ok(all)
+    }
+
     /// Calls `one` for each record.
     pub(super) fn each(&self, file: &File, one: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (mut nodes, mut left) = (Vec::new(), file.len);

@@ -156,9 +156,7 @@ fn link(cursor: &mut Cursor<'_>) -> Result<Link> {
 /// The links that are in a heap, as the records of a tree say.
 fn dense(file: &File, heap: u64, tree: u64, links: &mut Vec<Link>) -> Result<()> {
     const HASH: usize = 4;
-    let (mut heap, mut ids) = (FractalHeap::read(file, heap)?, Vec::new());
-    Tree::read(file, tree)?
-        .each(file, &mut |record| Ok(alloc::push(&mut ids, alloc::copied(record.get(HASH..).unwrap_or_default())?)?))?;
+    let (mut heap, mut ids) = (FractalHeap::read(file, heap)?, Tree::read(file, tree)?.records(file, HASH)?);
     heap.sort(&mut ids);
     ids.iter().try_for_each(|id| {
         let object = heap.object(file, id)?;

@@ -8,6 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// What messages are about, by their numbers.
 pub(super) mod kind {
+    /// What was removed, and space for more.
+    pub const NOTHING: u16 = 0x00;
     pub const DATASPACE: u16 = 0x01;
     pub const LINK_INFO: u16 = 0x02;
     pub const DATATYPE: u16 = 0x03;
@@ -46,6 +48,8 @@ pub(super) struct Header {
     /// Where it is.
     pub address: u64,
     pub messages: Vec<Message>,
+    /// How many bytes of memory the messages take.
+    taken: usize,
 }
 
 /// The flag of a message that is stored elsewhere, and that of one that has to be understood.
@@ -80,7 +84,8 @@ impl Header {
             let len = u64::from(cursor.u32()?);
             (true, false, Part { address, len: len + 16, before: 16, behind: 0 })
         };
-        let (mut header, mut parts, mut left) = (Header { address, messages: Vec::new() }, Vec::new(), file.len);
+        let (mut header, mut parts, mut left) =
+            (Header { address, messages: Vec::new(), taken: 0 }, Vec::new(), file.len);
         alloc::push(&mut parts, part)?;
         while let Some(part) = parts.pop() {
             // Parts lie in the file side by side, so those that lead back to each other are more than the file has.
@@ -121,6 +126,7 @@ impl Header {
                     let (before, behind) = if is_old { (0, 0) } else { (4, 4) };
                     alloc::push(more, Part { address, len: to.length()?, before, behind })?;
                 }
+                kind::NOTHING => {}
                 0x19.. if flags & MUST_BE_KNOWN != 0 => {
                     return Err(ErrorKind::Unsupported(
                         "an HDF5 object with an unknown header message that must be understood",
@@ -128,6 +134,8 @@ impl Header {
                     .into());
                 }
                 _ => {
+                    self.taken = self.taken.saturating_add(size_of::<Message>() + len);
+                    file.limit.check(self.taken)?;
                     let (is_shared, bytes) = (flags & SHARED != 0, alloc::copied(message)?);
                     alloc::push(&mut self.messages, Message { kind, is_shared, order, position: at, bytes })?;
                 }

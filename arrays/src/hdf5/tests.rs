@@ -10,9 +10,11 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use super::btree::Tree;
 use super::bytes::checksum;
 use super::dataset::{ChunkedLayout, Dataspace, IndexMessage};
 use super::file::File;
+use super::header::Header;
 use super::index::{Found, Index, Record};
 use crate::array::{Array, list};
 use crate::cache::Cache;
@@ -247,6 +249,61 @@ fn nodes_of_an_index_are_within_the_limit() {
     assert!(!is_refused(&storage));
     storage.set_memory_limits(MemoryLimits::default().with_metadata_bytes(2 * PAGE - 1));
     assert!(is_refused(&storage));
+}
+
+/// A few bytes of a file may be many messages or many records, each with memory of its own.
+#[test]
+fn messages_and_records_are_within_the_limit() {
+    const COUNT: usize = 10_000;
+    let messages = |kind| header(&vec![message(kind, 0, &[]); COUNT]);
+    let leaf = summed(&[b"BTLF\0\x05", &[7; COUNT]]);
+    let tree = summed(&[
+        b"BTHD\0\x05",
+        &(leaf.len() as u32).to_le_bytes(),
+        &[1, 0, 0, 0, 100, 40],
+        &number(200_000),
+        &(COUNT as u16).to_le_bytes(),
+        &number(COUNT),
+    ]);
+    let parts = [(64, messages(0)), (100_000, messages(0x17)), (180_000, tree), (200_000, leaf)];
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", &file_of(&NOWHERE, 64, &parts)).unwrap();
+    for (bytes, is_enough) in [(120_000, false), (1 << 20, true)] {
+        let mut storage = memory.clone();
+        storage.set_memory_limits(MemoryLimits::default().with_metadata_bytes(bytes));
+        let file = File::open(&storage, &Head::read(&*storage, "f").unwrap(), 0).unwrap();
+        // What says nothing takes nothing.
+        assert_eq!(Header::read(&file, 64).map(|header| header.messages.len()), Ok(0));
+        let found = Header::read(&file, 100_000).map(|header| header.messages.len());
+        let records = Tree::read(&file, 180_000).unwrap().records(&file, 0).map(|records| records.len());
+        for count in [found, records] {
+            match count {
+                Ok(count) => assert!(is_enough && count == COUNT),
+                Err(error) => {
+                    assert!(!is_enough && matches!(error.kind(), ErrorKind::Limit { name: "metadata_bytes", .. }))
+                }
+            }
+        }
+    }
+}
+
+/// A file of a few bytes may claim more chunks than can be looked for.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn references_to_more_chunks_than_can_be_are_refused() {
+    let (group, array) = (48, 256);
+    let links = message(2, 0, &[&[0, 0], &NOWHERE, &NOWHERE]);
+    let link = message(6, 0, &[&[1, 0, 1], b"x", &number(array)]);
+    let space = message(1, 0, &[&[2, 1, 0, 1], &number(1 << 50)]);
+    let kind = message(3, 0, &[&[0x10, 8, 0, 0, 2, 0, 0, 0, 0, 0, 16, 0]]);
+    let layout = message(8, 0, &[&[4, 2, 0, 2, 1, 1, 2, 5, 0, 8, 0, 0, 100, 40], &NOWHERE]);
+    let file = file_of(&NOWHERE, group, &[(group, header(&[links, link])), (array, header(&[space, kind, layout]))]);
+    let memory = Storage::new(Memory::new()).unwrap();
+    memory.write("f", &file).unwrap();
+    let storage = memory.file("f").unwrap();
+    assert_eq!(Array::open_in(&storage, "x", Access::Read).unwrap().variable().dimensions()[0].num_chunks(), 1 << 50);
+    let error = crate::references(&storage, "x", "u").unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unsupported(_)) && error.to_string().contains("16777216"), "{error}");
 }
 
 /// A node is verified when it is kept, for all chunks that it tells of: else each of these would take as long as all.
