@@ -57,8 +57,9 @@ const ZIP: &[u8] = b"PK";
 /// What booklet calls files with values of one length.
 const BOOKLET_FIXED: &[u8] = b"\x04\xd3\xb2\x94\xf2\x10\x41\x62\x95\x8d\x04\x00\x73\x8c\x9e\x0a";
 
-/// How many bytes tell what a file is.
-const MAGIC_BYTES: usize = 16;
+/// How many bytes tell what a file is. A few would do, but for a user block of HDF5 that is a JSON text: behind the
+/// text it has zeros.
+const MAGIC_BYTES: usize = 4096;
 
 impl FileKind {
     /// The format, in words.
@@ -198,6 +199,13 @@ mod tests {
             assert_eq!(kind(unknown).unwrap_err().kind(), ErrorKind::UnknownFormat);
         }
         assert_eq!(kind(b"\x89HDF\r\n\x1a\n\0").unwrap(), "HDF5");
+        assert_eq!(kind(b" \n{\"version\": 1}").unwrap(), "references");
+        #[cfg(feature = "hdf5")]
+        for len in [500, 512, 1000] {
+            let text = format!("{{{}}}", " ".repeat(len - 2));
+            let block = [text.as_bytes(), &vec![0; len.next_power_of_two() - len]].concat();
+            assert_eq!(kind(&[&block[..], b"\x89HDF\r\n\x1a\n\0"].concat()).unwrap(), "HDF5", "{len}");
+        }
         assert_eq!(FileKind::of(&memory, "no").err().unwrap().kind(), ErrorKind::NotFound("file"));
     }
 

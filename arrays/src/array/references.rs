@@ -69,7 +69,7 @@ impl Origin<'_> {
 
 /// Whether a file that begins like this may be one of references.
 pub(super) fn may_be(first: &[u8]) -> bool {
-    first.trim_ascii_start().first() == Some(&b'{')
+    first.trim_ascii_start().first() == Some(&b'{') && !first.contains(&0)
 }
 
 /// Whether the name of a directory says that it may have references in Parquet files.
@@ -224,6 +224,10 @@ fn without_templates(templates: &HashMap<String, String>, written: &str) -> Resu
     Ok(url)
 }
 
+/// How many servers and buckets references may lead to. Each has a client, and for each URL they are looked through.
+#[cfg(feature = "network")]
+const SERVERS: usize = 256;
+
 /// The stores that targets are in.
 #[derive(Default)]
 struct Stores {
@@ -308,6 +312,9 @@ impl Stores {
         let known = |(of, begin, _): &&(Service, String, usize)| *of == url.service && is_below(begin, url.text);
         let (store, path) = match self.servers.iter().find(known) {
             Some((_, begin, store)) => (*store, url.text.get(begin.len()..).unwrap_or_default()),
+            None if self.servers.len() == SERVERS => {
+                return Err(ErrorKind::Unsupported("references to objects of more than 256 servers or buckets").into());
+            }
             None => {
                 let (network, path) = Network::open_server(&url, false)?;
                 alloc::push(&mut self.opened, Shared::new(alloc::try_box(network)? as Box<dyn ObjectStore>)?)?;
@@ -443,6 +450,18 @@ mod tests {
         for (template, times) in [(10, 500), (5000, 1), (200_000, 100_000)] {
             assert_eq!(of(template, times).err().unwrap().kind(), TOO_LONG);
         }
+    }
+
+    #[cfg(feature = "network")]
+    #[test]
+    fn references_lead_to_a_number_of_servers() {
+        let of = |count: usize| {
+            let refs: Vec<_> = (0..count).map(|i| format!(r#""x/{i}":["http://h{i}/x"]"#)).collect();
+            let document = json::read(format!("{{{}}}", refs.join(",")).as_bytes()).unwrap();
+            read(&document, Origin::Directory(&std::env::temp_dir())).err()
+        };
+        assert_eq!(of(SERVERS), None);
+        assert!(of(SERVERS + 1).is_some_and(|error| error.to_string().contains("256")));
     }
 
     /// The only chunk of a scalar may be called by its array alone.
