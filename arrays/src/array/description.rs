@@ -170,7 +170,8 @@ impl<'a> Description<'a> {
         Description { codecs: Some(codecs), are_codecs_taken: true, ..self }
     }
 
-    /// The names of the dimensions. An empty name stands for a dimension without a name.
+    /// The names of the dimensions. An empty name stands for a dimension without a name. Zarr v2 stores all names or
+    /// none: if a dimension has no name, none has one.
     pub fn with_dimension_names(self, names: &'a [&'a str]) -> Self {
         Description { dimension_names: names, ..self }
     }
@@ -239,7 +240,7 @@ impl<'a> Description<'a> {
         };
         let mut metadata = Metadata {
             format,
-            is_nczarr: false,
+            is_nczarr: self.format == ArrayFormat::NcZarr,
             shape: alloc::copied(self.shape)?,
             unlimited: Vec::new(),
             chunk_shape,
@@ -520,6 +521,13 @@ mod tests {
         let scalar = metadata(scalar, "v").unwrap();
         assert_eq!((scalar.shape, scalar.is_scalar), (vec![1], true));
         assert!(matches!(refused(named.with_endian(Endian::Big)), ErrorKind::Unsupported(_)));
+        // netCDF-C has the fill value of a text as it is.
+        let text = Description::new(&[4], ElementType::Text { len: 5 }).with_dimension_names(&["x"]);
+        let storage = crate::object::Storage::new(crate::object::Memory::new()).unwrap();
+        let text = text.with_format(ArrayFormat::NcZarr).with_fill_value(b"abc\0\0");
+        crate::Array::create_in(&storage, "v", &text).unwrap();
+        let array = crate::Array::open_in(&storage, "v", crate::Access::Read).unwrap();
+        assert_eq!(array.variable().fill_value(), Some(&b"abc\0\0"[..]));
         // On every machine it is given little-endian words.
         assert_eq!(metadata(named, "v").unwrap().endian, Endian::Little);
         let shards = metadata(named.with_chunk_shape(&[2]).with_shard_shape(&[4]), "v").unwrap_err();
