@@ -131,6 +131,31 @@ static void it_gets_another_shape(nczchunk_storage *storage)
     nczchunk_array_close(array);
 }
 
+/* What others have changed meanwhile is known after a change of the shape, as after nczchunk_array_refresh. */
+static void a_new_shape_comes_with_the_stored_attributes(nczchunk_storage *storage)
+{
+    const size_t larger[2] = {ROWS + 2, COLUMNS};
+    nczchunk_array *array = NULL, *other = NULL;
+    nczchunk_attribute told = NCZCHUNK_ATTRIBUTE_INIT;
+
+    CHECK_OK(nczchunk_array_open_in(storage, "grows", NCZCHUNK_WRITE, &other, NULL));
+    CHECK_OK(nczchunk_array_set_attribute(other, "first", NCZCHUNK_CHAR, 1, "1", NULL));
+    CHECK_OK(nczchunk_array_set_attribute(other, "second", NCZCHUNK_CHAR, 1, "2", NULL));
+    CHECK_OK(nczchunk_array_open_in(storage, "grows", NCZCHUNK_WRITE, &array, NULL));
+    CHECK_OK(nczchunk_array_remove_attribute(other, "first", NULL));
+    CHECK_OK(nczchunk_array_set_attribute(other, "third", NCZCHUNK_CHAR, 1, "3", NULL));
+    nczchunk_array_close(other);
+
+    CHECK_OK(nczchunk_array_resize(array, larger, NULL));
+    CHECK_EQ(nczchunk_array_num_attributes(array), 2);
+    CHECK_OK(nczchunk_array_attribute(array, "second", &told, NULL));
+    CHECK_STR(told.name, "second");
+    CHECK_OK(nczchunk_array_attribute(array, "third", &told, NULL));
+    CHECK_STR((const char *)told.values, "3");
+    CHECK_EQ(nczchunk_array_attribute(array, "first", &told, NULL), NCZCHUNK_ENOTATT);
+    nczchunk_array_close(array);
+}
+
 /* Attributes are written at once. With netCDF's keys they keep their types. Other formats have places of their own. */
 static void attributes_are_set(void)
 {
@@ -398,6 +423,7 @@ int main(void)
     the_shortest_way(storage);
     the_longest_way(storage);
     it_gets_another_shape(storage);
+    a_new_shape_comes_with_the_stored_attributes(storage);
     attributes_are_set();
     a_path_that_is_not_utf8();
     what_cannot_be_created(storage);

@@ -68,8 +68,8 @@ pub struct nczchunk_description {
     /// The lengths of a shard, an object that holds several chunks, for Zarr v3: multiples of chunk_shape. NULL to
     /// store each chunk as an object of its own.
     pub shard_shape: *const usize,
-    /// The names of the dimensions. A name may be NULL or empty for a dimension without a name. NULL if no dimension
-    /// has a name.
+    /// The names of the dimensions. A name may be NULL or empty for a dimension without a name. Zarr v2 stores all
+    /// names or none: if a dimension has no name, none has one. NULL if no dimension has a name.
     pub dimension_names: *const *const c_char,
     /// The fill value: what reads return where nothing was written. One element in native byte order; for
     /// NCZCHUNK_STRING a const char *. NULL for zeros, or for an empty string.
@@ -181,9 +181,14 @@ pub unsafe extern "C" fn nczchunk_array_resize(
     context: *mut nczchunk_context,
 ) -> c_int {
     by_promise!(report(context, || {
-        let array = &mut handle_mut(array, "array is NULL")?.array;
-        let shape = required(shape, array.variable().rank(), "shape is NULL")?;
-        array.resize(shape)
+        let array = handle_mut(array, "array is NULL")?;
+        let shape = required(shape, array.array.variable().rank(), "shape is NULL")?;
+        array.array.check_writable()?;
+        // What others have changed meanwhile is told in C's words, too.
+        let mut now = nczchunk_array::new(array.array.reopened()?)?;
+        let resized = now.array.resize_reopened(shape);
+        *array = now;
+        resized
     }))
 }
 

@@ -464,14 +464,15 @@ impl Array {
         }
         // Another may have changed it meanwhile, or replaced it: what is cut off is what is stored now.
         let mut now = self.reopened()?;
-        let resized = now.resize_stored(shape);
+        let resized = now.resize_reopened(shape);
         // What the handle remembers of shards and chunks that are removed, now or by another, is dropped with it.
         *self = now;
         resized
     }
 
-    /// [`resize`](Self::resize) of an array that has just been opened.
-    fn resize_stored(&mut self, shape: &[usize]) -> Result<()> {
+    /// [`resize`](Self::resize) of an array that has just been [reopened](Self::reopened), of as many dimensions.
+    #[doc(hidden)]
+    pub fn resize_reopened(&mut self, shape: &[usize]) -> Result<()> {
         let Array { opened, stored: Stored::Zarr(metadata), storage, name, .. } = self else {
             return Err(ErrorKind::ReadOnly.into());
         };
