@@ -195,6 +195,19 @@ mod tests {
         values.map(|value| if value.is_nan() { Err(OUT_OF_RANGE) } else { Ok(Number::Float(value)) }).to_vec()
     }
 
+    /// The bits above those of a number are its sign or zeros, as whatever reads or compares elements has them.
+    #[test]
+    fn numbers_of_a_few_bits_wrap_round() {
+        use ElementType::{Int2, Int4, UInt2, UInt4};
+        for (element, value, due) in
+            [(Int4, 12, 0xfc), (Int4, -9, 7), (Int4, -8, 0xf8), (Int2, 2, 0xfe), (UInt4, 17, 1), (UInt2, -1, 3)]
+        {
+            let numbers = Numbers::of(Elements { element, endian: Endian::Native }).unwrap();
+            let cast = [Number::Integer(value), Number::Float(value as f64)].map(|value| numbers.cast(value) as u8);
+            assert_eq!(cast, [due; 2], "{element} {value}");
+        }
+    }
+
     /// The numbers are those of cast-value-rs 0.5.
     #[test]
     fn values_near_the_largest_number_are_rounded_before_they_are_out_of_range() {

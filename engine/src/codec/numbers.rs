@@ -130,9 +130,19 @@ impl Numbers {
         }
     }
 
-    /// The bits that numpy's cast makes of a value on x86-64. Integers wrap round. Of a floating-point number the
-    /// fraction is cut off, and what is too large for a floating-point type is infinite.
+    /// The bits that numpy's cast makes of a value on x86-64. Integers wrap round, those of 2 and 4 bits as ml_dtypes
+    /// has them. Of a floating-point number the fraction is cut off, and what is too large for a floating-point type is
+    /// infinite.
     pub(super) fn cast(self, value: Number) -> u64 {
+        let cast = self.cast_to_bytes(value);
+        match self.kind {
+            Kind::Signed(bits @ ..8) => (((cast << (64 - bits)) as i64) >> (64 - bits)) as u64,
+            Kind::Unsigned(bits @ ..8) => cast & ((1 << bits) - 1),
+            _ => cast,
+        }
+    }
+
+    fn cast_to_bytes(self, value: Number) -> u64 {
         match (self.kind, value) {
             (Kind::Float(format), Number::Float(value)) => nearest(format, value),
             // Rounded once, not to a double first.

@@ -14,6 +14,9 @@ use crate::error::{ErrorKind, Result};
 
 const NAME: &str = "shuffle";
 
+/// The most planes of which only parts are decoded. No number has as many bytes, and of each a range is written down.
+const MOST_PLANES: usize = 4096;
+
 pub(super) const CODECS: &[Definition] = &[Definition {
     v2: NAME,
     v3: "numcodecs.shuffle",
@@ -89,6 +92,9 @@ impl Codec for Shuffle {
     }
 
     fn encoded_ranges(&self, needed: Range<usize>, decoded_size: usize) -> Result<Option<EncodedRanges>> {
+        if self.size > MOST_PLANES {
+            return Ok(None);
+        }
         let count = self.count(decoded_size);
         let (elements, in_planes) = (self.elements(&needed, count), count * self.size);
         let mut ranges = Vec::new();
@@ -160,6 +166,13 @@ impl Codec for Shuffle {
 mod tests {
     use super::*;
     use crate::codec::testing::{decoded, encoded};
+
+    /// So that an element size that a file claims takes no memory.
+    #[test]
+    fn many_planes_have_no_list_of_ranges() {
+        let ranges = |size| Shuffle::new(size).encoded_ranges(0..1, 1 << 31).unwrap().map(|(ranges, _)| ranges.len());
+        assert_eq!((ranges(MOST_PLANES), ranges(MOST_PLANES + 1), ranges(1 << 30)), (Some(MOST_PLANES), None, None));
+    }
 
     #[test]
     fn needed_ranges_name_just_the_bytes_that_are_used() {

@@ -90,7 +90,7 @@ fn gather_any(size: usize, planes: &[u8], count: usize, first: usize, to: &mut [
         4 => interleave::<4>(planes, count, first, to),
         8 => interleave::<8>(planes, count, first, to),
         _ => {
-            for (group, to) in to.chunks_mut(GROUP * size).enumerate() {
+            for (group, to) in to.chunks_mut(GROUP.saturating_mul(size)).enumerate() {
                 for k in 0..size {
                     let plane = &planes[k * count + first + group * GROUP..][..to.len() / size];
                     for (byte, to) in plane.iter().zip(to[k..].iter_mut().step_by(size)) {
@@ -112,7 +112,7 @@ fn scatter_any(size: usize, from: &[u8], to: &mut [MaybeUninit<u8>]) {
         4 => deinterleave::<4>(from, count, to),
         8 => deinterleave::<8>(from, count, to),
         _ => {
-            for (group, from) in from.chunks(GROUP * size).enumerate() {
+            for (group, from) in from.chunks(GROUP.saturating_mul(size)).enumerate() {
                 for k in 0..size {
                     let plane = &mut to[k * count + group * GROUP..][..from.len() / size];
                     for (to, byte) in plane.iter_mut().zip(from[k..].iter().step_by(size)) {
