@@ -492,7 +492,8 @@ impl<'f> Flying<'f> {
     }
 }
 
-impl Flight for Flying<'_> {
+// SAFETY: the callbacks do what is documented.
+unsafe impl Flight for Flying<'_> {
     fn limit(&self, _size: usize) -> usize {
         let in_flight = self.filling.callbacks.in_flight;
         let in_flight = if in_flight == 0 { DEFAULT_IN_FLIGHT } else { in_flight.min(MAX_IN_FLIGHT) };

@@ -781,7 +781,8 @@ fn copied(numbers: &Dims<isize>) -> Result<Dims<isize>> {
     dims::copied(numbers.iter().copied())
 }
 
-impl Flight for ChunkFlight<'_, '_> {
+// SAFETY: each request comes back once, when it has ended, and none of them has a buffer.
+unsafe impl Flight for ChunkFlight<'_, '_> {
     fn limit(&self, size: usize) -> usize {
         if self.reads.are_at_once() {
             return MOST_AHEAD_AT_ONCE;

@@ -383,12 +383,16 @@ impl<'r> ChunkStore<'r> {
         Ok(counting.ok_or(ErrorKind::Unsupported(NOT_COUNTED))?)
     }
 
+    /// Whether the reader tells how many bytes of a chunk are stored if none of them are asked for.
+    pub(crate) fn is_told_len(&self) -> bool {
+        matches!(&self.reader, Reader::Filling(filler) if filler.tells_len())
+    }
+
     /// How many bytes a whole chunk is asked for with first: as many as it is expected to take as it is stored; none if
     /// these are very many, it has codecs and the reader tells how many there are. Then that is what is asked for.
     pub(crate) fn first_size(&self, access: Access, chunk_bytes: usize) -> usize {
         let expected = self.stored_bound(access, chunk_bytes);
-        let is_told = matches!(&self.reader, Reader::Filling(filler) if filler.tells_len());
-        if is_told && expected > TAKEN_AT_ONCE && self.has_codecs(access) { 0 } else { expected }
+        if self.is_told_len() && expected > TAKEN_AT_ONCE && self.has_codecs(access) { 0 } else { expected }
     }
 
     /// The most bytes that a whole chunk is expected to take as it is stored. It is known how many a chunk without

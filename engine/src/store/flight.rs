@@ -129,7 +129,13 @@ pub trait InFlight: Sync {
 
 /// The requests of one transfer, to a reader that is asked first and gives the answer later. They are those of one
 /// thread.
-pub trait Flight {
+///
+/// # Safety
+/// `wait` returns a request that was started and was not returned before; from then on the reader does not touch the
+/// request or its buffer, and after an error of `wait` it touches none of them. If the outcome of a request that has a
+/// buffer is [`Filled::Stored`], as many bytes of the buffer have been written, or all of them if they are fewer. The
+/// buffer of a chunk that is stored is only read.
+pub unsafe trait Flight {
     /// How many requests may be in flight at the same time, each for up to `size` bytes; at least 1.
     fn limit(&self, size: usize) -> usize;
 

@@ -25,7 +25,7 @@ use crate::variable::Variable;
 const TAKEN_WHOLE: usize = 16 << 20;
 
 /// A chunk of up to so many bytes is kept in a cache whatever is stored of it; a larger one if it has at most so many
-/// times the bytes that are stored.
+/// times the bytes that are stored, as far as the reader tells how many these are.
 const KEPT_AT_ONCE: usize = 64 << 20;
 const MOST_TIMES: usize = 256;
 
@@ -261,10 +261,11 @@ impl<'a> Reading<'a> {
                 }
                 let stored_len = match stored.bytes() {
                     Some(stored) => Some(stored.len()),
-                    None => store.stored_len(&self.mover.request(piece))?,
+                    None if store.is_told_len() => Some(store.stored_len(&self.mover.request(piece))?.unwrap_or(0)),
+                    // Who cannot tell it without the bytes is not asked for these twice.
+                    None => None,
                 };
-                let most = stored_len.unwrap_or(0).saturating_mul(MOST_TIMES);
-                keep = chunk_bytes <= most;
+                keep = stored_len.is_none_or(|len| chunk_bytes <= len.saturating_mul(MOST_TIMES));
             }
             keep &= store.check_room(chunk_bytes).is_ok();
             // A request takes longer than decoding the rest, unless what it brings is kept.

@@ -982,6 +982,46 @@ fn a_reader_that_contradicts_itself_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Changed);
 }
 
+/// A reader that does not tell the length of a stored chunk without its bytes is asked once for each chunk, also for
+/// one that may be too large to be kept.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn a_large_encoded_chunk_is_asked_for_once() {
+    /// Zeros, as nothing.
+    struct Zeros;
+    impl crate::Codec for Zeros {
+        fn name(&self) -> &str {
+            "zeros"
+        }
+        fn encoded_bound(&self, _: usize) -> usize {
+            1
+        }
+        fn decode(&self, _: &[u8], needed: std::ops::Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+            decoded.zeros(needed.end).map(|_| ()).ok_or_else(|| ErrorKind::Internal.into())
+        }
+        fn encode(&self, _: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+            encoded.write(&[0]);
+            Ok(())
+        }
+    }
+    let asked = Mutex::new(Vec::new());
+    let mut store = ChunkStore::new(|_: &Request<'_>, buffer: &mut Buffer<'_>| {
+        asked.lock().unwrap().push(buffer.capacity());
+        buffer.write(&[0]);
+        Ok(Filled::Stored(1))
+    })
+    .unwrap();
+    store.add_codec(Zeros).unwrap();
+    let cache = crate::Cache::new(1 << 20).unwrap();
+    store.set_cache(Some(&cache));
+    let len = 65 << 20;
+    let variable = Variable::new(&[len], &[len], 1).unwrap();
+    let mut bytes = [1; 9];
+    let plan = Plan::new(&variable, &Hyperslab::new(&[7], &[9]), Access::Read).unwrap();
+    plan.read(&store, &mut bytes).unwrap();
+    assert_eq!((bytes, &asked.lock().unwrap()[..]), ([0; 9], &[1][..]));
+}
+
 /// The length of a chunk on loan is that of what is lent.
 #[test]
 fn a_chunk_on_loan_is_measured() {
