@@ -35,15 +35,14 @@ PACKAGES = ["tensorstore", "zarrs", "zarr", "obstore", "fsspec", "aiohttp", "num
 
 def run(library, row, url, repetitions, environment):
     """The least seconds, with their requests, bytes and requests in flight; the time of processors in ms; the sum; the
-    peak of the memory in MiB, as the system tells the parent."""
+    peak of the memory in MiB."""
     command = [sys.executable, HERE / "peer.py", library, row, url, str(repetitions)]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
         child = subprocess.Popen(command, stdout=out, stderr=error, env=environment)
         patience = threading.Timer(240, child.kill)
         patience.start()
         try:
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
+            child.wait()
         finally:
             patience.cancel()
             if child.returncode is None:
@@ -53,10 +52,11 @@ def run(library, row, url, repetitions, environment):
     if child.returncode:
         return {"error": words[-1][:200] if words else f"exit {child.returncode}"}
     samples = [[float(word) for word in line.split()] for line in lines[:-1]]
+    found, peak = lines[-1].split()
     seconds, _, requests, sent, most = min(samples)
     cpu = min(sample[1] for sample in samples) * 1000
     return {"seconds": seconds, "cpu": cpu, "requests": int(requests), "bytes": int(sent), "most": int(most),
-            "sum": lines[-1], "peak": usage.ru_maxrss / 1024}
+            "sum": found, "peak": int(peak) / 2**20}
 
 
 def measured(library, row, url, repetitions, environment, has_peak):

@@ -9,6 +9,7 @@ anew. Before them the client is used once, so that what is loaded and started on
 
 import ctypes
 import os
+import pathlib
 import sys
 import time
 import urllib.request
@@ -125,4 +126,6 @@ for _ in range(repetitions):
     seconds = time.perf_counter() - begin
     print(seconds, time.process_time() - worked, *counts())
     total = len(found) * 1000 + sum(shape[0] for shape in found) if name is None else numpy.sum(found, dtype="f8")
-print(total)
+# Not ru_maxrss, which a process inherits from the one that starts it.
+status = pathlib.Path("/proc/self/status").read_text().splitlines()
+print(total, next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) * 1024)
