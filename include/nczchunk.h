@@ -481,7 +481,7 @@ NCZCHUNK_API const void *nczchunk_var_fill_value(const nczchunk_var *var);
  * data needs no alignment, and must not overlap memory that callbacks lend.
  *
  * Every touched chunk is asked for once (nczchunk_reader_callbacks lists the exceptions); no other chunk is asked for.
- * One thread asks in row-major order of chunk indices. If any count is 0, nothing is read and no callback runs.
+ * One thread asks in row-major order of chunk indices. If any count is 0, nothing is asked for.
  *
  * Errors found before any callback runs, with data untouched, in this order: NCZCHUNK_EINVAL (var or store is NULL),
  * NCZCHUNK_EINVALCOORDS (start is NULL), NCZCHUNK_ESTRIDE (a stride below 1, in any dimension). Then, dimension by
@@ -976,7 +976,9 @@ int nczchunk_plan_chunk(const nczchunk_plan *plan,
  * Checks whether writes by two plans for the same variable would touch a chunk in common. shared receives 1 if so,
  * else 0. Writes may run at the same time if their plans share no chunk. For a variable with a write grid, the chunks
  * are those of that grid. The check takes about the same time for any number of chunks; where chunks have a list of
- * lengths (nczchunk_var_set_chunk_lengths), for any number of those that are alike and side by side.
+ * lengths (nczchunk_var_set_chunk_lengths), for any number of those that are alike and side by side. If both plans
+ * have strides, it takes up to one step for each element that one plan has along a dimension, or two for each element
+ * of a chunk, whichever is less.
  *
  * Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins), NCZCHUNK_ENOMEM.
  */
@@ -1631,10 +1633,10 @@ int nczchunk_codec_zstd(const nczchunk_zstd_options *options,
 /**
  * Makes the codec for the HDF5 filter of this number. It takes the parameters of nc_def_var_filter. Filters are, for
  * example, 1 for deflate (the level), 2 for shuffle (the bytes of an element), 3 for fletcher32 (none), 32001 for
- * blosc (seven, as in H5Zblosc.c) and 32015 for zstd (the level). Those of nbit (5), scaleoffset (6), lzf (32000), lz4
- * (32004) and bitshuffle (32008) only decode, with the parameters that an HDF5 file has for them. The codec
- * decodes only the data that the filter decodes: for zstd, one frame that contains its decoded size. Free the codec
- * with nczchunk_codec_free, unless a store has taken it over.
+ * blosc (seven, as in H5Zblosc.c) and 32015 for zstd (the level). Those of szip (4), nbit (5), scaleoffset (6), lzf
+ * (32000), lz4 (32004) and bitshuffle (32008) only decode, with the parameters that an HDF5 file has for them. The
+ * codec decodes only the data that the filter decodes: for zstd, one frame that contains its decoded size. Free the
+ * codec with nczchunk_codec_free, unless a store has taken it over.
  *
  * Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL although their number is not 0; parameters that the
  * filter does not take), NCZCHUNK_ENOFILTER (an unknown filter; this build does not include it), NCZCHUNK_ENOMEM.

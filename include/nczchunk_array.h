@@ -587,8 +587,8 @@ typedef struct nczchunk_description {
      */
     const size_t *shard_shape;
     /**
-     * The names of the dimensions. A name may be NULL or empty for a dimension without a name. NULL if no dimension
-     * has a name.
+     * The names of the dimensions. A name may be NULL or empty for a dimension without a name. Zarr v2 stores all
+     * names or none: if a dimension has no name, none has one. NULL if no dimension has a name.
      */
     const char *const *dimension_names;
     /**

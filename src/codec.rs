@@ -60,10 +60,10 @@ pub unsafe extern "C" fn nczchunk_codec_zstd(
 
 /// Makes the codec for the HDF5 filter of this number. It takes the parameters of nc_def_var_filter. Filters are, for
 /// example, 1 for deflate (the level), 2 for shuffle (the bytes of an element), 3 for fletcher32 (none), 32001 for
-/// blosc (seven, as in H5Zblosc.c) and 32015 for zstd (the level). Those of nbit (5), scaleoffset (6), lzf (32000), lz4
-/// (32004) and bitshuffle (32008) only decode, with the parameters that an HDF5 file has for them. The codec
-/// decodes only the data that the filter decodes: for zstd, one frame that contains its decoded size. Free the codec
-/// with nczchunk_codec_free, unless a store has taken it over.
+/// blosc (seven, as in H5Zblosc.c) and 32015 for zstd (the level). Those of szip (4), nbit (5), scaleoffset (6), lzf
+/// (32000), lz4 (32004) and bitshuffle (32008) only decode, with the parameters that an HDF5 file has for them. The
+/// codec decodes only the data that the filter decodes: for zstd, one frame that contains its decoded size. Free the
+/// codec with nczchunk_codec_free, unless a store has taken it over.
 ///
 /// Errors: NCZCHUNK_EINVAL (codec is NULL; parameters is NULL although their number is not 0; parameters that the
 /// filter does not take), NCZCHUNK_ENOFILTER (an unknown filter; this build does not include it), NCZCHUNK_ENOMEM.

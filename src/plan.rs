@@ -191,7 +191,9 @@ pub unsafe extern "C" fn nczchunk_plan_chunk(
 /// Checks whether writes by two plans for the same variable would touch a chunk in common. shared receives 1 if so,
 /// else 0. Writes may run at the same time if their plans share no chunk. For a variable with a write grid, the chunks
 /// are those of that grid. The check takes about the same time for any number of chunks; where chunks have a list of
-/// lengths (nczchunk_var_set_chunk_lengths), for any number of those that are alike and side by side.
+/// lengths (nczchunk_var_set_chunk_lengths), for any number of those that are alike and side by side. If both plans
+/// have strides, it takes up to one step for each element that one plan has along a dimension, or two for each element
+/// of a chunk, whichever is less.
 ///
 /// Errors: NCZCHUNK_EINVAL (a NULL argument; plans for different ranks, chunk lengths or origins), NCZCHUNK_ENOMEM.
 #[unsafe(no_mangle)]

@@ -21,7 +21,7 @@ use nczchunk_engine::transfer;
 /// data needs no alignment, and must not overlap memory that callbacks lend.
 ///
 /// Every touched chunk is asked for once (nczchunk_reader_callbacks lists the exceptions); no other chunk is asked for.
-/// One thread asks in row-major order of chunk indices. If any count is 0, nothing is read and no callback runs.
+/// One thread asks in row-major order of chunk indices. If any count is 0, nothing is asked for.
 ///
 /// Errors found before any callback runs, with data untouched, in this order: NCZCHUNK_EINVAL (var or store is NULL),
 /// NCZCHUNK_EINVALCOORDS (start is NULL), NCZCHUNK_ESTRIDE (a stride below 1, in any dimension). Then, dimension by

@@ -41,6 +41,13 @@ def test_what_is_joined_is_given_where_a_path_is(years):
     assert pickle.loads(pickle.dumps(joined)) == joined and "concat" in repr(joined)
 
 
+def test_passwords_in_urls_are_not_shown():
+    joined = nczchunk.concat(["https://me:hunter2@h/a.nc", "/b.nc"], "time")
+    for given in (joined, nczchunk.with_external_links("https://me:hunter2@h/a.h5"),
+                  nczchunk.with_external_links(joined)):
+        assert "hunter2" not in repr(given) and "//h/a" in repr(given)
+
+
 def test_what_is_joined_is_read_only(years):
     joined, _ = years
     with pytest.raises(nczchunk.errors.NotPermitted):

@@ -54,7 +54,7 @@ class Concatenation:
         return hash((self.paths, self.dimension))
 
     def __repr__(self) -> str:
-        return f"nczchunk.concat({list(self.paths)!r}, {self.dimension!r})"
+        return _without_user(f"nczchunk.concat({list(self.paths)!r}, {self.dimension!r})")
 
 
 def concat(paths: Iterable[str | bytes | os.PathLike[Any]], dimension: str) -> Concatenation:
@@ -95,7 +95,7 @@ class WithExternalLinks:
         return hash((WithExternalLinks, self.path))
 
     def __repr__(self) -> str:
-        return f"nczchunk.with_external_links({self.path!r})"
+        return _without_user(f"nczchunk.with_external_links({self.path!r})")
 
 
 def with_external_links(path: Any) -> WithExternalLinks:
