@@ -447,6 +447,26 @@ fn a_file_that_was_replaced_is_read_once_it_is_refreshed() {
     assert_eq!(read(&array), before);
 }
 
+/// As a model writes it, record by record.
+#[test]
+fn records_that_were_added_are_read_once_it_is_refreshed() {
+    let path = std::env::temp_dir().join(format!("nczchunk-growing-{}.nc", std::process::id()));
+    let of = |num_records| {
+        let shape = Shape { num_records, y: 2, x: 3 };
+        make(2, shape, &[("v", &[0, 1, 2], 4), ("w", &[0], 1)], num_records as u64).bytes
+    };
+    std::fs::write(&path, of(0)).unwrap();
+    let mut array = Array::open(&path, "v", Access::Read).unwrap();
+    for num_records in [0, 1, 2, 50, 100_000, 7] {
+        std::fs::write(&path, of(num_records)).unwrap();
+        array.refresh().unwrap();
+        let found: Vec<i32> = array.read(&Hyperslab::all()).unwrap();
+        assert_eq!(found.len(), num_records * 6);
+        assert_eq!(found, Array::open(&path, "v", Access::Read).unwrap().read::<i32>(&Hyperslab::all()).unwrap());
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
 // --- Files that end too early, and others that are not as they should be.
 
 fn is_truncated(error: &Error, name: &str) -> bool {

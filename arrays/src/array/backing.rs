@@ -41,6 +41,15 @@ impl Stored {
         }
     }
 
+    /// Whether it is stored in chunks, or cut into some as its lengths have it.
+    pub(super) fn has_chunks(&self) -> bool {
+        match self {
+            Stored::File(kind) => kind.has_chunks(),
+            Stored::Joined(first) => first.has_chunks(),
+            Stored::Zarr(_) => true,
+        }
+    }
+
     /// The codecs of the chunks in the order of encoding, each a name and its configuration, which is a JSON object or,
     /// if the format does not tell it, empty.
     pub(super) fn codecs(&self, store: &ChunkStore<'_>) -> Result<Vec<(String, String)>> {

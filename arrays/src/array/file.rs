@@ -117,6 +117,11 @@ impl FileKind {
         matches!(self, FileKind::Arrays(Row { format: Ok(format), .. }) if format.has_shorter_arrays())
     }
 
+    /// Whether arrays in such a file are stored in chunks.
+    pub(super) fn has_chunks(self) -> bool {
+        matches!(self, FileKind::Arrays(Row { format: Ok(format), .. }) if format.has_chunks())
+    }
+
     /// What reads files that hold arrays.
     ///
     /// # Errors

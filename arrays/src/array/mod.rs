@@ -425,7 +425,8 @@ impl Array {
         };
         let mut now = Array::open_in(&storage, &self.name, self.access)?;
         let (old, new) = (self.variable(), now.variable());
-        let is_cut_like = |d: usize| old.dimensions()[d].is_cut_like(&new.dimensions()[d]);
+        let has_chunks = self.stored.has_chunks() || now.stored.has_chunks();
+        let is_cut_like = |d: usize| !has_chunks || old.dimensions()[d].is_cut_like(&new.dimensions()[d]);
         let is_same = old.rank() == new.rank()
             && (0..old.rank()).all(|d| is_cut_like(d) && old.write_ratio(d) == new.write_ratio(d))
             && self.element_type() == now.element_type();

@@ -55,6 +55,11 @@ pub(crate) trait FileFormat: Sync {
         false
     }
 
+    /// Whether arrays are stored in chunks. If not, how they are cut into some follows from their lengths.
+    fn has_chunks(&self) -> bool {
+        true
+    }
+
     /// Whether those who write such files lock them, so that readers do, too.
     fn is_locked(&self) -> bool {
         false

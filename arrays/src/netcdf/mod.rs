@@ -41,6 +41,10 @@ pub(crate) use layout::Layout;
 pub(crate) struct Classic;
 
 impl FileFormat for Classic {
+    fn has_chunks(&self) -> bool {
+        false
+    }
+
     fn open(&self, storage: &Storage, file: &Head<'_>, name: &str) -> Result<Opened> {
         let mut read = File::read(storage, file)?;
         let i = read.find(name).ok_or(ErrorKind::NotFound("variable"))?;
