@@ -247,8 +247,10 @@ impl Pass<'_> {
             let progress = options.and_then(|options| options.progress());
             progress.map_or(0, |progress| progress(counters.progress()))
         };
+        let kept = crate::Team::new();
         let inner = Options::default()
             .with_threads(self.team.threads)
+            .with_team(&kept)
             .with_bytes_in_flight(self.bytes_in_flight)
             .without_cache()
             .with_progress(&tell);
