@@ -383,6 +383,22 @@ static void call_other_layouts(void *argument)
                                     c->context));
 }
 
+/* All dimensions but the last have a list, then every other one. */
+static void call_lists(void *argument)
+{
+    static const size_t *lists[NCZCHUNK_MAX_RANK], first[1];
+    stack_case *c = argument;
+    const size_t rank = nczchunk_var_rank(c->var);
+
+    for (size_t step = 1; step <= 2; step++) {
+        for (size_t d = 0; d + 1 < rank; d++)
+            lists[d] = d % step == 0 ? first : NULL;
+        lists[rank - 1] = NULL;
+        CHECK_OK(nczchunk_read_lists(c->var, c->store, c->start, c->count, c->stride, lists, selected, c->context));
+        CHECK_OK(nczchunk_write_lists(c->var, c->store, c->start, c->count, c->stride, lists, selected, c->context));
+    }
+}
+
 static void call_write_that_fails(void *argument)
 {
     stack_case *c = argument;
@@ -519,6 +535,8 @@ static void calls_take_little_stack(const char *directory)
             check_stack(name, ranks[i], call_write, FILLING, 1, compressed);
         }
         zstd_options.level = 0;
+        check_stack("lists", ranks[i], call_lists, LENDING, 0, &plain);
+        check_stack("lists, zstd", ranks[i], call_lists, FILLING, 1, compressed);
         check_stack("other layouts", ranks[i], call_other_layouts, LENDING, 0, &plain);
         check_stack("other layouts, zstd", ranks[i], call_other_layouts, FILLING, 1, compressed);
         check_stack("plans", ranks[i], call_plans, FILLING, 0, &plain);

@@ -61,6 +61,13 @@ impl<'p> List<'p> {
         let bytes = |place: usize, step: isize| (place as isize).wrapping_mul(step);
         (bytes(place.in_chunk, self.chunk_step), bytes(place.in_memory, self.memory_step))
     }
+
+    /// The offsets in the chunk and in memory of a place, from those of the first one.
+    #[inline(always)]
+    fn from(&self, (in_chunk, in_memory): (usize, usize), place: &Place) -> (usize, usize) {
+        let (chunk_distance, memory_distance) = self.at(place);
+        (in_chunk.wrapping_add_signed(chunk_distance), in_memory.wrapping_add_signed(memory_distance))
+    }
 }
 
 /// Calls `one` with the offsets, in a chunk and in memory, of each combination of the lists' places; the first list is
@@ -70,12 +77,15 @@ pub fn for_each(
     (in_chunk, in_memory): (usize, usize),
     one: &mut impl FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
-    let Some((outer, inner)) = lists.split_last() else { return one(in_chunk, in_memory) };
-    outer.places.iter().try_for_each(|place| {
-        let (chunk_distance, memory_distance) = outer.at(place);
-        let at = (in_chunk.wrapping_add_signed(chunk_distance), in_memory.wrapping_add_signed(memory_distance));
-        for_each(inner, at, one)
-    })
+    let (mut lists, mut at) = (lists, (in_chunk, in_memory));
+    while let Some((outer, inner)) = lists.split_last() {
+        // Of a single place no call is nested, or a thousand dimensions would take a large stack.
+        let [place] = outer.places else {
+            return outer.places.iter().try_for_each(|place| for_each(inner, outer.from(at, place), one));
+        };
+        (lists, at) = (inner, outer.from(at, place));
+    }
+    one(at.0, at.1)
 }
 
 /// Calls `one` with the offsets, in a chunk and in memory, of each element of a box, whose axes lead from the chunk to
@@ -85,7 +95,9 @@ pub fn for_each_of_box(
     (in_chunk, in_memory): (usize, usize),
     one: &mut impl FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
-    let Some((outer, inner)) = axes.split_first() else { return one(in_chunk, in_memory) };
+    // As above: an axis of one element changes nothing.
+    let nested = axes.iter().position(|axis| axis.count != 1).unwrap_or(axes.len());
+    let Some((outer, inner)) = axes[nested..].split_first() else { return one(in_chunk, in_memory) };
     let distance = |i: usize, stride: isize| (i as isize).wrapping_mul(stride);
     (0..outer.count).try_for_each(|i| {
         let in_chunk = in_chunk.wrapping_add_signed(distance(i, outer.source));

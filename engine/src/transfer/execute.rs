@@ -357,7 +357,8 @@ impl<'a> Transfer<'a> {
             }
             let elapsed = begun.elapsed();
             if elapsed >= WORK_PER_THREAD {
-                return elapsed.mul_f64(left as f64 / (all - left).max(1) as f64);
+                let estimate = elapsed.as_secs_f64() * (left as f64 / (all - left).max(1) as f64);
+                return Duration::try_from_secs_f64(estimate).unwrap_or(Duration::MAX);
             }
             // Ever more at a time, so that a clock is looked at a few times only.
             block *= 2;
