@@ -64,16 +64,6 @@ struct Job<'a> {
     tracker: Tracker,
 }
 
-/// How one thread takes part in a job.
-struct Part<'a> {
-    /// How many threads there are.
-    workers: usize,
-    /// Whom it tells, if it is the calling thread.
-    progress: Option<ProgressFunction<'a>>,
-    /// How many chunks it does before it stops, if it only tries.
-    trial: Option<usize>,
-}
-
 impl<'a> Transfer<'a> {
     /// A transfer of some chunks of a plan; `prepared` is the same plan, if it was prepared.
     ///
@@ -302,8 +292,9 @@ impl<'a> Transfer<'a> {
             true => max_workers,
             false => max_workers.min(1 + helpers(self.estimate(job, queue, is_quick, begin))),
         };
+        let block = || Some(queue.block(workers));
         if workers == 1 {
-            job.do_from(queue, Part { workers, progress, trial: None }, begin(self.options.threads()));
+            job.do_from(queue, block, progress, begin(self.options.threads()));
             return Ok(());
         }
         let (is_fetching, threads) = (Fetching::is_under_way(), self.options.threads());
@@ -312,9 +303,9 @@ impl<'a> Transfer<'a> {
             workers,
             &|| {
                 let _fetching = Fetching::inherited(is_fetching);
-                job.do_from(queue, Part { workers, progress: None, trial: None }, begin(each));
+                job.do_from(queue, block, None, begin(each));
             },
-            || job.do_from(queue, Part { workers, progress, trial: None }, begin(each)),
+            || job.do_from(queue, block, progress, begin(each)),
             &|| queue.fail_all(ErrorKind::Internal.into()),
         );
         Ok(())
@@ -346,23 +337,20 @@ impl<'a> Transfer<'a> {
         if is_quick {
             return self.lending_work();
         }
-        let (all, begun) = (queue.num_waiting(), Instant::now());
-        let mut block = 1;
-        loop {
-            let part = Part { workers: 1, progress: self.options.progress, trial: Some(block) };
-            job.do_from(queue, part, begin(self.options.threads()));
-            let left = queue.num_waiting();
-            if left == 0 {
-                return Duration::ZERO;
+        let (all, begun, mut elapsed, mut block) = (queue.num_waiting(), Instant::now(), Duration::ZERO, 1);
+        let next = || {
+            if queue.num_waiting() == all {
+                return Some(block);
             }
-            let elapsed = begun.elapsed();
-            if elapsed >= WORK_PER_THREAD {
-                let estimate = elapsed.as_secs_f64() * (left as f64 / (all - left).max(1) as f64);
-                return Duration::try_from_secs_f64(estimate).unwrap_or(Duration::MAX);
-            }
-            // Ever more at a time, so that a clock is looked at a few times only.
-            block *= 2;
-        }
+            // Ever more at a time, so that a clock is looked at a few times only, and not where nothing is left.
+            block *= 4;
+            elapsed = if queue.num_waiting() > 0 { begun.elapsed() } else { WORK_PER_THREAD };
+            (elapsed < WORK_PER_THREAD).then_some(block)
+        };
+        job.do_from(queue, next, self.options.progress, begin(self.options.threads()));
+        let left = queue.num_waiting();
+        let estimate = elapsed.as_secs_f64() * (left as f64 / (all - left).max(1) as f64);
+        Duration::try_from_secs_f64(estimate).unwrap_or(Duration::MAX)
     }
 }
 
@@ -393,22 +381,26 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Does `one` for the pieces of the chunks that the queue has for this thread. An error names the chunk.
-    fn do_from(&self, queue: &Queue, part: Part<'_>, mut one: impl FnMut(&Piece<'_>) -> Result<()>) {
+    /// Does `one` for the pieces of the chunks that the queue has for this thread, which takes as many at a time as
+    /// `next_block` says, until that says none. An error names the chunk.
+    fn do_from(
+        &self,
+        queue: &Queue,
+        mut next_block: impl FnMut() -> Option<usize>,
+        progress: Option<ProgressFunction<'_>>,
+        mut one: impl FnMut(&Piece<'_>) -> Result<()>,
+    ) {
         let mut pieces = Pieces::new(self);
         let _fence = Fence::new(self.volume);
-        while let Some(block) = queue.take(part.trial.unwrap_or_else(|| queue.block(part.workers))) {
+        while let Some(block) = next_block().and_then(|block| queue.take(block)) {
             for chunk in block {
                 if !queue.wants(chunk) {
                     return;
                 }
-                let result = self.tracker.ask(part.progress).and_then(|()| pieces.with(chunk, &mut one));
+                let result = self.tracker.ask(progress).and_then(|()| pieces.with(chunk, &mut one));
                 if let Err(error) = result {
                     return queue.fail(chunk, error);
                 }
-            }
-            if part.trial.is_some() {
-                return;
             }
         }
     }
