@@ -85,6 +85,21 @@ def test_a_fill_value_that_the_type_does_not_have(new, dtype, wrong):
         new(dtype=dtype, fill_value=wrong)
 
 
+def test_types_of_ml_dtypes_keep_their_names(new):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for name in ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint2"]:
+        dtype = np.dtype(getattr(ml_dtypes, name))
+        for given in [dtype, dtype.type, dtype.newbyteorder(">")]:
+            array = new(dtype=given, fill_value=1)
+            assert (array.type_name, array.dtype, array.fill_value) == (name, dtype, 1)
+        array[:3] = np.array([1, 0, 1], dtype)
+        assert array[...].tolist() == [1, 0, 1, 1]
+        for wrong in [float("nan"), 1000] if "int" in name else [1e300]:
+            with pytest.raises(ValueError, match=f"fill_value: expected a value of the type {name}"):
+                new(dtype=dtype, fill_value=wrong)
+    assert new(dtype="V2").type_name == "V2"
+
+
 def test_other_wrong_arguments(new, tmp_path):
     array = new(chunks=(2,))
     array[...] = 5

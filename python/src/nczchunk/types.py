@@ -39,7 +39,9 @@ def type_name_of(dtype):
         unit, count = np.datetime_data(dtype)
         name = "datetime64" if dtype.kind == "M" else "timedelta64"
         return name if unit == "generic" else f"{name}[{'' if count == 1 else count}{unit}]"
-    if dtype.kind in "biufc":
+    # Types of other packages, such as ml_dtypes, may be of any kind; the library refuses names that it does not know.
+    is_number = dtype.kind in "biufc" or dtype.isbuiltin == 2
+    if is_number and dtype.itemsize <= (16 if dtype.kind == "c" else 8):
         return dtype.newbyteorder("=").name
     if dtype.kind in "SUV":
         return f"{dtype.kind}{dtype.itemsize // (4 if dtype.kind == 'U' else 1)}"
