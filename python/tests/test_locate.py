@@ -1,5 +1,6 @@
 """Where chunks are stored, beside what others read of these bytes."""
 
+import os
 import signal
 import zipfile
 
@@ -109,3 +110,23 @@ def test_references_lead_to_the_same_values(tmp_path):
     assert '"COADSY/0":["https://example.org/a.nc",' in references.read_text()
     with pytest.raises(FileNotFoundError):
         nczchunk.write_references(tmp_path / "no.nc", references)
+
+
+def test_references_are_written_where_a_directory_is_and_to_no_other_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = DATA / "coads_sst.nc"
+    for missing in [tmp_path / "no" / "refs.json", "no/refs.json", "ftp://host/refs.json", f"file://{tmp_path}/no/r"]:
+        with pytest.raises(FileNotFoundError, match="No such file or directory: '.*(no|ftp://host)'$"):
+            nczchunk.write_references(path, missing)
+    # The URL is the library's to use or refuse. HTTP servers are read-only in every build.
+    for url in ["http://127.0.0.1:1/a/refs.json", "HTTPS://127.0.0.1:1/refs.json"]:
+        with pytest.raises(NotImplementedError, match="(?i)^https?://127.0.0.1:1.*: not supported: "):
+            nczchunk.write_references(path, url)
+    for url in ["s3://refs.json", "s3://bucket/", "s3://"]:
+        with pytest.raises(ValueError, match=f"^output: the URL names no object in a bucket: {url}$"):
+            nczchunk.write_references(path, url)
+    assert not os.listdir(tmp_path)
+    nczchunk.write_references(path, f"file://{tmp_path}/refs.json")
+    assert os.listdir(tmp_path) == ["refs.json"]
+    with nczchunk.open("refs.json", "SST") as found:
+        assert found.shape == (12, 90, 180)

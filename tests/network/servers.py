@@ -185,6 +185,8 @@ with xarray.open_dataset(url, engine=Backend) as dataset:
     assert numpy.array_equal(dataset.plain[:, 7], expected[:, 7])
 nczchunk.create("s3://ocean/c.zarr", shape=(4, 5), dtype="f8", chunks=(2, 5))[:] = 7
 assert (nczchunk.open("s3://ocean/c.zarr")[:] == 7).all()
+nczchunk.write_references("s3://ocean/z.zarr", "s3://ocean/refs/z.json", "plain")
+assert numpy.array_equal(nczchunk.open("s3://ocean/refs/z.json", "plain")[:], expected)
 os.environ["NCZCHUNK_NETWORK_TIMEOUT"] = "1"
 try:
     nczchunk.open("http://127.0.0.1:1/a.zarr")

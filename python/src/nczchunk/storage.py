@@ -141,12 +141,12 @@ def directory(path: Any) -> bytes | None:
     """The directory that a path or a name of netCDF's, file://PATH#mode=..., leads to; None if it leads to none."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         return None
-    found = _local(path)
+    found = local_path(path)
     return found if os.path.isdir(found) else None
 
 
-def _local(path: str | bytes | os.PathLike[Any]) -> bytes:
-    """A path, also that in a name of netCDF's."""
+def local_path(path: str | bytes | os.PathLike[Any]) -> bytes:
+    """The path of a file or directory, also that in a name of netCDF's."""
     found = os.fsencode(path)
     if found.startswith(b"file://"):
         found = found[len(b"file://"):]
@@ -157,7 +157,7 @@ def _local(path: str | bytes | os.PathLike[Any]) -> bytes:
 def shown(path: Any, name: str = "") -> str:
     """What messages call a path or a storage, and what is in it."""
     if isinstance(path, (str, bytes, os.PathLike)):
-        text = _without_user(os.fsdecode(path)) if _is_url(path) else os.fsdecode(path)
+        text = _without_user(os.fsdecode(path)) if is_url(path) else os.fsdecode(path)
         return os.path.join(text, name) if name else text
     text = _without_user(repr(path))
     return f"{text}: {name}" if name else text
@@ -178,13 +178,14 @@ def server_of(given: Any) -> str | None:
         return server_of(given.path)
     if isinstance(given, Concatenation):
         return next(filter(None, map(server_of, given.paths)), None)
-    if not _is_url(given) and not is_known(given):
+    if not is_url(given) and not is_known(given):
         return None
     said = sorted(item for item in os.environ.items() if item[0].upper().startswith(_OF_SERVERS))
     return hashlib.sha256(repr(said).encode()).hexdigest()
 
 
-def _is_url(given: Any) -> bool:
+def is_url(given: Any) -> bool:
+    """Whether this is a URL of an object store or HTTP server."""
     return isinstance(given, (str, bytes, os.PathLike)) and bool(
         re.match(r"(?i)(https?|s3|gs|az)://", os.fsdecode(given)))
 
@@ -198,11 +199,11 @@ def identity(given: Any) -> Any:
         return found and ("with_external_links", found)
     if isinstance(given, Concatenation):
         return "concat", tuple(map(identity, given.paths)), given.dimension
-    if _is_url(given):
+    if is_url(given):
         return os.fsdecode(given), None
     if not isinstance(given, (str, bytes, os.PathLike)):
         return _identity_of_storage(given)
-    local = _local(given)
+    local = local_path(given)
     name = os.path.abspath(given) if local == os.fsencode(given) else os.fsdecode(given)
     try:
         status = os.stat(local)
@@ -217,7 +218,7 @@ def identity_of_file(given: Any) -> Any:
     path = given.path if isinstance(given, WithExternalLinks) else given
     paths = path.paths if isinstance(path, Concatenation) else (path,)
     return identity(given) if all(
-        isinstance(one, (str, bytes)) and os.path.isfile(_local(one)) for one in paths) else None
+        isinstance(one, (str, bytes)) and os.path.isfile(local_path(one)) for one in paths) else None
 
 
 def identity_of_paths(given: Any) -> Any:
