@@ -3,6 +3,7 @@
 Each test takes a second or so. NCZCHUNK_TEST_SECONDS=60 has those that try at random go on for that long.
 """
 
+import asyncio
 import gc
 import multiprocessing
 import os
@@ -582,6 +583,62 @@ def test_a_child_that_is_forked_does_not_release_its_parent_s_lock(tmp_path):
         locks.holding(directory, True, lambda: None, waits=False)
     mine.release()
     assert locks.holding(directory, True, lambda: 1, waits=False) == 1
+
+
+@pytest.mark.unix
+def test_a_write_does_not_wait_for_a_coroutine_of_its_own_event_loop(tmp_path, timer):
+    array = nczchunk.create(tmp_path / "a", shape=(8,), chunks=(4,), dtype="i4")
+    other_path = tmp_path / "link"
+    other_path.symlink_to("a")
+    writes = [lambda: array.__setitem__(0, 1), lambda: array.__setitem__([0, 5], 1), lambda: array.append([1])]
+
+    async def hold(entered, may_end):
+        async def work():
+            entered.set()
+            await may_end.wait()
+
+        await locks.holding_by_coroutine(locks.of(other_path, ""), True, work)
+
+    async def use():
+        entered, may_end = asyncio.Event(), asyncio.Event()
+        holder = asyncio.ensure_future(hold(entered, may_end))
+        await entered.wait()
+        for write in writes:
+            with pytest.raises(BlockingIOError, match="asyncio.to_thread"):
+                write()
+        # In another thread it waits.
+        later = asyncio.get_running_loop().run_in_executor(None, array.__setitem__, 1, 2)
+        await asyncio.sleep(0.05)
+        assert not later.done()
+        may_end.set()
+        await holder
+        await later
+        for write in writes:
+            write()
+        # It waits for what goes on meanwhile: other threads and processes, and the event loops of other threads.
+        lock = locks.Lock(locks.of(other_path, ""), set())
+        lock.take(True, True)
+        release = threading.Timer(0.05, lock.release)
+        release.start()
+        array[2] = 3
+        release.join()
+        begun = threading.Event()
+        other_loop = threading.Thread(target=lambda: asyncio.run(hold_briefly(begun)))
+        other_loop.start()
+        assert begun.wait(10)
+        array[3] = 4
+        other_loop.join()
+
+    async def hold_briefly(begun):
+        async def work():
+            begun.set()
+            await asyncio.sleep(0.05)
+
+        await locks.holding_by_coroutine(locks.of(other_path, ""), True, work)
+
+    timer(raise_late, 20)
+    asyncio.run(use())
+    assert array[...].tolist() == [1, 2, 3, 4, 0, 1, 0, 0, 1] and not locks._of_coroutines
 
 
 def threads_of_the_system():
