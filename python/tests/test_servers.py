@@ -210,6 +210,26 @@ def test_the_environment_chooses_the_server_of_a_url(monkeypatch):
     assert storage.identity("s3://b//a") != storage.identity("s3://b/a")
 
 
+def test_which_urls_can_be_written_to():
+    for url in ["s3://b/a.zarr", b"S3://b/a.zarr", "gs://b/a", "az://c/a#mode=zarr", "s3://b/a#mode=nczarr,s3",
+                "https://host/b/a.zarr#mode=zarr,s3", "http://host/b/a#s3", "http://host/b/a#mode=zarr&mode=s3"]:
+        assert storage.is_writable(url) and not storage.is_http(url), url
+    for url in ["http://host/a.zarr", "HTTPS://host/s3/a.zarr", "http://host/a#mode=zarr"]:
+        assert not storage.is_writable(url) and storage.is_http(url), url
+    for url in ["s3://b/a.nc#mode=bytes", "s3://b/a.zip#mode=zarr,zip", "https://host/b/a.nc#mode=bytes,s3"]:
+        assert not storage.is_writable(url) and not storage.is_http(url), url
+    assert not storage.is_writable("s3:/b/a") and not storage.is_writable("ftp://host/a")
+
+
+def test_a_group_at_an_http_server_is_read_only_for_the_right_reason(monkeypatch):
+    # As if the library had found a group there.
+    monkeypatch.setattr(nczchunk.group, "one_node", lambda *_: nczchunk.Node(
+        "", True, None, None, None, None, None, None, {}, None, "Zarr v3", {}))
+    with pytest.raises(PermissionError, match='^http://host/a.zarr: HTTP servers are read-only: open it with mode="r"'):
+        nczchunk.open_group("http://host/a.zarr", mode="r+")
+    assert nczchunk.open_group("s3://bucket/a.zarr", mode="r+").name == ""
+
+
 def test_passwords_in_urls_are_not_shown():
     store = pytest.importorskip("obstore.store")
     for given in (store.HTTPStore("http://me:hunter2@127.0.0.1:1/a", client_options={"allow_http": True},

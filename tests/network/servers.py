@@ -185,6 +185,12 @@ with xarray.open_dataset(url, engine=Backend) as dataset:
     assert numpy.array_equal(dataset.plain[:, 7], expected[:, 7])
 nczchunk.create("s3://ocean/c.zarr", shape=(4, 5), dtype="f8", chunks=(2, 5))[:] = 7
 assert (nczchunk.open("s3://ocean/c.zarr")[:] == 7).all()
+nczchunk.create_group("s3://ocean/g.zarr")
+group = nczchunk.open_group("s3://ocean/g.zarr", mode="r+")
+group.attrs["units"] = "degC"
+group.create("a", shape=(3,), dtype="i4")[:] = 5
+again = nczchunk.open_group("s3://ocean/g.zarr")
+assert dict(again.attrs) == {"units": "degC"} and (again["a"][:] == 5).all()
 nczchunk.write_references("s3://ocean/z.zarr", "s3://ocean/refs/z.json", "plain")
 assert numpy.array_equal(nczchunk.open("s3://ocean/refs/z.json", "plain")[:], expected)
 os.environ["NCZCHUNK_NETWORK_TIMEOUT"] = "1"

@@ -14,7 +14,7 @@ from .attributes import as_json, check_name, members_as_json
 from .create import create
 from .errors import Error, InvalidArgument, NotFound, NotPermitted, StorageFailure
 from .listing import Node, list_nodes, one_node
-from .storage import is_path, is_writable, kept, same_as_path, shown
+from .storage import is_http, is_path, is_writable, kept, same_as_path, shown
 
 if TYPE_CHECKING:
     from .array import Path
@@ -36,7 +36,8 @@ def open_group(path: Path, name: str = "", mode: str = "r", *,
     if not one_node(path, name, memory_limits).is_group:
         raise NotFound(f"{shown(path, name)}: this is an array: pass its name to open()", _c.NO_VARIABLE)
     if mode != "r" and not is_writable(path):
-        raise NotPermitted(f'{shown(path)}: this is read-only: open it with mode="r"', _c.READ_ONLY)
+        what = "HTTP servers are" if is_http(path) else "this is"
+        raise NotPermitted(f'{shown(path)}: {what} read-only: open it with mode="r"', _c.READ_ONLY)
     return Group(path, name, mode, memory_limits)
 
 

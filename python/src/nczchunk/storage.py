@@ -247,7 +247,22 @@ def is_writable(path: Any) -> bool:
     if isinstance(path, (Concatenation, WithExternalLinks)):
         return False
     adapter = _adapter(path)
-    return directory(path) is not None if adapter is None else adapter.is_writable
+    if adapter is not None:
+        return adapter.is_writable
+    if not is_url(path):
+        return directory(path) is not None
+    return not is_http(path) and _modes(path).isdisjoint(("bytes", "zip"))
+
+
+def is_http(path: Any) -> bool:
+    """Whether this is a URL of an HTTP server, and not one of an object store at that server (#mode=s3)."""
+    return is_url(path) and os.fsdecode(path)[:4].lower() == "http" and "s3" not in _modes(path)
+
+
+def _modes(url: Any) -> set[str]:
+    """The words of netCDF's in the fragment of a URL, as the library reads them: "zarr" and "s3" of #mode=zarr,s3."""
+    fragment = os.fsdecode(url).partition("#")[2]
+    return {word for part in fragment.split("&") for word in part.removeprefix("mode=").split(",") if word}
 
 
 def same_as_path(given: Any) -> Any:
