@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use indicatif::ProgressBar;
 use nczchunk::object::{Directory, Storage};
-use nczchunk::{Access, Array, Dimension, ElementType};
+use nczchunk::{Access, Array, Dimension, ElementType, Error, ErrorKind};
 
 use crate::Session;
 use crate::failure::{Failure, Result, words};
@@ -25,7 +25,7 @@ use crate::storage::{self, Candidates, Stored};
 /// Fetches and decodes every stored chunk, and verifies lengths and checksums
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 if no chunk is broken, 1 if one is, an array cannot be opened, or not all \
-chunks can be checked.")]
+chunks can be read and checked.")]
 pub struct Check {
     /// A directory or zip file of Zarr or NCZarr, or a netCDF, HDF5 or cfdb file
     #[arg(value_name = "PATH")]
@@ -41,8 +41,42 @@ pub struct Check {
     json: bool,
 }
 
-/// A chunk that is broken, or all of a shard: the first one's indices, their name and what is wrong with them.
-type Broken = (Vec<isize>, String, String);
+/// A chunk that is broken or cannot be read, or all of a shard: the first one's indices, their name and the reason.
+type Named = (Vec<isize>, String, String);
+
+/// Why a chunk is not whole.
+struct Wrong {
+    /// Whether what is stored is wrong. Otherwise the chunk could not be read, and may be whole.
+    is_broken: bool,
+    words: String,
+}
+
+impl Wrong {
+    fn broken(words: String) -> Self {
+        Wrong { is_broken: true, words }
+    }
+
+    /// What an error while a chunk is read says of the chunk.
+    fn of(error: Error) -> Result<Self> {
+        let is_broken = match error.kind() {
+            ErrorKind::Stopped(_) => return Err(error.into()),
+            ErrorKind::System(_)
+            | ErrorKind::Callback(_)
+            | ErrorKind::Network(_)
+            | ErrorKind::Refused
+            | ErrorKind::Conflict
+            | ErrorKind::Busy
+            | ErrorKind::Changed
+            | ErrorKind::OutOfMemory
+            | ErrorKind::Limit { .. }
+            | ErrorKind::Unsupported(_)
+            | ErrorKind::Codec(_)
+            | ErrorKind::Internal => false,
+            _ => true,
+        };
+        Ok(Wrong { is_broken, words: words(&error) })
+    }
+}
 
 /// A file that a writer has left: its name, whether it was removed, and why it is one.
 type Unfinished = (String, bool, String);
@@ -55,9 +89,33 @@ type Report = std::result::Result<(Found, u128), String>;
 struct Found {
     stored: Stored,
     num_broken: u128,
-    broken: Vec<Broken>,
+    broken: Vec<Named>,
+    num_not_read: u128,
+    not_read: Vec<Named>,
     /// How many chunks were not looked at.
     num_passed: u128,
+}
+
+impl Found {
+    /// Whether all chunks were looked at, and all of them are whole or absent.
+    fn is_well(&self) -> bool {
+        self.num_broken == 0 && self.num_not_read == 0 && self.num_passed == 0
+    }
+
+    /// How many chunks are whole.
+    fn whole(&self) -> u128 {
+        self.stored.present - self.num_broken - self.num_not_read
+    }
+
+    /// Adds chunks that are not whole.
+    fn add(&mut self, num_chunks: u128, first: Vec<isize>, name: String, wrong: Wrong) {
+        let (number, list) = match wrong.is_broken {
+            true => (&mut self.num_broken, &mut self.broken),
+            false => (&mut self.num_not_read, &mut self.not_read),
+        };
+        *number += num_chunks;
+        list.push((first, name, wrong.words));
+    }
 }
 
 /// The most chunks that are asked for one by one where those that are stored cannot be listed.
@@ -83,7 +141,7 @@ impl Check {
         let (mut is_well, mut documents) = (true, Vec::new());
         for name in &names {
             let report = self.check(session, &storage, name)?;
-            is_well &= matches!(&report, Ok((found, _)) if found.broken.is_empty() && found.num_passed == 0);
+            is_well &= matches!(&report, Ok((found, _)) if found.is_well());
             if self.json {
                 documents.push(document(name, &report));
             } else {
@@ -164,22 +222,28 @@ impl Check {
     fn write(&self, out: &mut impl Write, session: &Session, name: &str, report: &Report) -> Result<()> {
         let title = if name.is_empty() { self.storage.display().to_string() } else { name.to_owned() };
         let title = session.screen.paint(Tint::Heading, &printable(&title));
-        let (Found { stored, num_broken, broken, num_passed }, num_chunks) = match report {
+        let (found, num_chunks) = match report {
             Ok((found, num_chunks)) => (found, *num_chunks),
             Err(why) => {
                 let bad = session.screen.paint(Tint::Bad, "cannot be opened");
                 return Ok(writeln!(out, "{title}: {bad}: {}", printable(why))?);
             }
         };
+        let Found { stored, num_broken, broken, num_not_read, not_read, num_passed } = found;
         let number = format!("{num_broken} broken");
-        let number = session.screen.paint(if broken.is_empty() { Tint::Good } else { Tint::Bad }, &number);
+        let number = session.screen.paint(if *num_broken == 0 { Tint::Good } else { Tint::Bad }, &number);
         let all = human::count(num_chunks, "chunk");
-        let whole = stored.present - num_broken;
         let bytes = human::bytes(stored.bytes);
-        writeln!(out, "{title}: {all}, {bytes}: {whole} whole, {} absent, {number}", stored.absent)?;
-        for (_, name, what) in broken {
-            let what = printable(&format!("{name}: {what}"));
-            writeln!(out, "  {} {what}", session.screen.paint(Tint::Bad, "broken"))?;
+        write!(out, "{title}: {all}, {bytes}: {} whole, {} absent, {number}", found.whole(), stored.absent)?;
+        if *num_not_read > 0 {
+            write!(out, ", {}", session.screen.paint(Tint::Bad, &format!("{num_not_read} not read")))?;
+        }
+        writeln!(out)?;
+        for (kind, list) in [("broken", broken), ("not read", not_read)] {
+            for (_, name, what) in list {
+                let what = printable(&format!("{name}: {what}"));
+                writeln!(out, "  {} {what}", session.screen.paint(Tint::Bad, kind))?;
+            }
         }
         if *num_passed > 0 {
             let all = human::count(*num_passed, "chunk");
@@ -195,20 +259,22 @@ fn document(name: &str, report: &Report) -> Json {
     let mut members = vec![("name", Json::text(name))];
     match report {
         Err(why) => members.push(("error", Json::text(why))),
-        Ok((Found { stored, num_broken, broken, num_passed }, num_chunks)) => {
-            let broken = broken.iter().map(|(chunk, name, why)| {
+        Ok((found, num_chunks)) => {
+            let named = |(chunk, name, why): &Named| {
                 let members =
                     [("chunk", Json::integers(chunk)), ("name", Json::text(name)), ("reason", Json::text(why))];
                 Json::Object(members.into())
-            });
+            };
             members.extend([
                 ("chunks", Json::integer(num_chunks)),
-                ("bytes", Json::integer(stored.bytes)),
-                ("whole", Json::integer(stored.present - num_broken)),
-                ("absent", Json::integer(stored.absent)),
-                ("num_broken", Json::integer(num_broken)),
-                ("broken", Json::List(broken.collect())),
-                ("not_checked", Json::integer(num_passed)),
+                ("bytes", Json::integer(found.stored.bytes)),
+                ("whole", Json::integer(found.whole())),
+                ("absent", Json::integer(found.stored.absent)),
+                ("num_broken", Json::integer(found.num_broken)),
+                ("broken", Json::List(found.broken.iter().map(named).collect())),
+                ("num_not_read", Json::integer(found.num_not_read)),
+                ("not_read", Json::List(found.not_read.iter().map(named).collect())),
+                ("not_checked", Json::integer(found.num_passed)),
             ]);
         }
     }
@@ -220,10 +286,9 @@ fn document(name: &str, report: &Report) -> Json {
 fn found(array: &Array, storage: &Storage, threads: usize, most_asked: u128) -> Result<Found> {
     let mut found = Found::default();
     let candidates = Candidates::of(array, |object, num_chunks| {
-        let Some(broken) = broken_shard(array, storage, object, num_chunks)? else { return Ok(true) };
+        let Some((first, name, wrong)) = wrong_shard(array, storage, object, num_chunks)? else { return Ok(true) };
         found.stored.present += num_chunks;
-        found.num_broken += num_chunks;
-        found.broken.push(broken);
+        found.add(num_chunks, first, name, wrong);
         Ok(false)
     })?;
     let num_asked = if candidates.are_listed() { candidates.len() } else { candidates.len().min(most_asked) };
@@ -257,12 +322,18 @@ fn found(array: &Array, storage: &Storage, threads: usize, most_asked: u128) -> 
     found.stored.absent =
         storage::num_chunks(array).saturating_sub(found.stored.present).saturating_sub(found.num_passed);
     found.broken.sort();
+    found.not_read.sort();
     Ok(found)
 }
 
-/// What is wrong with a shard that is too short for its index. Its chunks, of which there can be any number, are not
-/// asked for one by one then.
-fn broken_shard(array: &Array, storage: &Storage, shard: &[isize], num_chunks: u128) -> Result<Option<Broken>> {
+/// What is wrong with a shard that is too short for its index, or whose length cannot be told: its first chunk, the
+/// name of all, and the reason. Its chunks, of which there can be any number, are not asked for one by one then.
+fn wrong_shard(
+    array: &Array,
+    storage: &Storage,
+    shard: &[isize],
+    num_chunks: u128,
+) -> Result<Option<(Vec<isize>, String, Wrong)>> {
     let variable = array.variable();
     let lens = |access| variable.grid(access).dimensions().iter().map(Dimension::chunklen);
     let ratios = lens(Access::Write).zip(lens(Access::Read)).map(|(shard, chunk)| shard / chunk);
@@ -273,16 +344,16 @@ fn broken_shard(array: &Array, storage: &Storage, shard: &[isize], num_chunks: u
     }
     let Some(object) = array.chunk_object(&first)? else { return Ok(None) };
     let least = entries.saturating_mul(INDEX_ENTRY);
-    let what = match storage.object_len(&object) {
+    let wrong = match storage.object_len(&object) {
         Ok(Some(len)) if u128::from(len) < least => {
-            format!("the shard has {len} bytes, less than the {least} of its index")
+            Wrong::broken(format!("the shard has {len} bytes, less than the {least} of its index"))
         }
         Ok(_) => return Ok(None),
-        Err(error) => words(&error),
+        Err(error) => Wrong::of(error)?,
     };
     let others = if num_chunks > 1 { format!(" and {}", human::count(num_chunks - 1, "other")) } else { String::new() };
     let name = format!("{object}, {}{others}", indices(&first));
-    Ok(Some((first, name, what)))
+    Ok(Some((first, name, wrong)))
 }
 
 /// Checks chunks until there are no more.
@@ -306,16 +377,17 @@ fn check_chunks(
             found.stored.present += 1;
             found.stored.bytes += len;
         }
-        if let Some(what) = wrong {
+        if let Some(mut wrong) = wrong {
             let indices = indices(&chunk);
             // The chunk is named before what is wrong.
-            let what = what.strip_prefix(&format!("{indices}: ")).map(str::to_owned).unwrap_or(what);
+            if let Some(words) = wrong.words.strip_prefix(&format!("{indices}: ")) {
+                wrong.words = words.to_owned();
+            }
             let name = match array.chunk_object(&chunk)? {
                 Some(object) => format!("{object}, {indices}"),
                 None => indices,
             };
-            found.num_broken += 1;
-            found.broken.push((chunk, name, what));
+            found.add(1, chunk, name, wrong);
         }
         drop(found);
         bar.inc(1);
@@ -323,16 +395,15 @@ fn check_chunks(
 }
 
 /// How many bytes are stored of a chunk, `None` if it is absent, and what is wrong with it.
-fn check_chunk(array: &Array, chunk: &[isize]) -> Result<(Option<u64>, Option<String>)> {
+fn check_chunk(array: &Array, chunk: &[isize]) -> Result<(Option<u64>, Option<Wrong>)> {
     let len = match array.stored_chunk_len(chunk) {
         Ok(None) => return Ok((None, None)),
         Ok(Some(len)) => len,
-        Err(error) => return Ok((Some(0), Some(words(&error)))),
+        Err(error) => return Ok((Some(0), Some(Wrong::of(error)?))),
     };
     let wrong = match pieces::read(array, &inside(array, chunk), 1) {
-        Ok(_) => wrong_length(array, chunk, len)?,
-        Err(Failure::Failed(words)) => Some(words),
-        Err(failure) => return Err(failure),
+        Ok(_) => wrong_length(array, chunk, len)?.map(Wrong::broken),
+        Err(error) => Some(Wrong::of(error)?),
     };
     Ok((Some(len as u64), wrong))
 }
@@ -379,6 +450,53 @@ mod tests {
     use super::*;
     use nczchunk::object::{ByteRange, Entry, Memory, ObjectStore};
     use nczchunk::{Buffer, Description, Hyperslab};
+
+    /// A storage that the system does not let read the objects whose names end with a text.
+    struct Refusing(Memory, &'static str);
+
+    impl Refusing {
+        fn check(&self, name: &str) -> nczchunk::Result<()> {
+            const EACCES: i32 = 13;
+            if name.ends_with(self.1) { Err(ErrorKind::System(EACCES).in_object(name)) } else { Ok(()) }
+        }
+    }
+
+    impl ObjectStore for Refusing {
+        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> nczchunk::Result<Option<u64>> {
+            self.check(name)?;
+            self.0.read(name, begin, buffer)
+        }
+
+        fn list(&self, below: &str, one: &mut dyn FnMut(&str, Entry) -> nczchunk::Result<()>) -> nczchunk::Result<()> {
+            self.0.list(below, one)
+        }
+
+        fn write(&self, name: &str, bytes: &[u8]) -> nczchunk::Result<()> {
+            self.0.write(name, bytes)
+        }
+
+        fn is_writable(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_not_broken() {
+        for shards in [None, Some([2, 4])] {
+            let memory = Memory::new();
+            let plain = Description::new(&[4, 4], ElementType::UByte).with_chunk_shape(&[2, 2]).with_codecs(&[]);
+            let shard_shape = shards.unwrap_or([1, 1]);
+            let description = if shards.is_some() { plain.with_shard_shape(&shard_shape) } else { plain };
+            let storage = Storage::new(Refusing(memory, if shards.is_some() { "c/1/0" } else { "c/1/1" })).unwrap();
+            let array = Array::create_in(&storage, "", &description).unwrap();
+            array.write(&Hyperslab::all(), &[1u8; 16]).unwrap();
+            let found = found(&array, &storage, 2, ASKED).unwrap();
+            let due = if shards.is_some() { 2 } else { 1 };
+            assert_eq!((found.num_broken, found.num_not_read, found.whole()), (0, due, 4 - due));
+            assert!(!found.is_well() && found.broken.is_empty() && found.not_read.len() == 1);
+            assert!(found.not_read[0].2.contains("error 13"), "{:?}", found.not_read);
+        }
+    }
 
     /// A storage that cannot list.
     struct Mute(Memory);

@@ -2,7 +2,6 @@
 
 use nczchunk::{Access, Array, ElementType, Options, Plan};
 
-use crate::failure::Result;
 use crate::slab::Selection;
 
 /// The bytes of a piece.
@@ -17,7 +16,7 @@ pub enum Values {
 }
 
 /// Reads a selection with so many threads.
-pub fn read(array: &Array, selection: &Selection, threads: usize) -> Result<Values> {
+pub fn read(array: &Array, selection: &Selection, threads: usize) -> nczchunk::Result<Values> {
     if *array.element_type() == ElementType::String {
         return Ok(Values::Texts(array.read_strings(&selection.hyperslab())?));
     }

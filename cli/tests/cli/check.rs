@@ -167,6 +167,40 @@ fn arrays_that_cannot_be_opened_are_findings() {
     assert!(run_at(&empty, &["check", "@"]).message(1).contains("the format is unknown"));
 }
 
+/// What takes too much memory, or what the system refuses to read, says nothing of what is stored.
+#[cfg(all(unix, target_pointer_width = "64"))]
+#[test]
+fn chunks_that_cannot_be_read_are_not_broken() {
+    let directory = Temporary::new();
+    create(&directory, "a", &[("crc32c", "")]);
+    spoil(&directory.join("a/c/0/1"), 3);
+    // 5 GiB, of which the file system stores nothing; the limit is 4 GiB.
+    let large = Description::new(&[8], ElementType::UByte).with_chunk_shape(&[5 << 30]).with_codecs(&[("zstd", "")]);
+    Array::create(&*directory, "b", &large).unwrap();
+    std::fs::create_dir(directory.join("b/c")).unwrap();
+    std::fs::File::create(directory.join("b/c/0")).unwrap().set_len(5 << 30).unwrap();
+    let ran = run_at(&directory, &["check", "@"]);
+    let text = String::from_utf8(ran.out).unwrap();
+    assert_eq!((ran.code, &*ran.err), (Some(1), ""), "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with("3 whole, 2 absent, 1 broken"), "{text}");
+    assert!(lines[1].starts_with("  broken a/c/0/1, chunk (0, 1): the chunk is corrupt"), "{text}");
+    assert!(lines[2].ends_with("0 whole, 0 absent, 0 broken, 1 not read"), "{text}");
+    assert!(lines[3].starts_with("  not read b/c/0, chunk (0): ") && lines[3].contains("chunk_bytes"), "{text}");
+    let ran = run_at(&directory, &["check", "@", "--json"]);
+    assert_eq!(ran.code, Some(1));
+    let document: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let [a, b] = [&document["arrays"][0], &document["arrays"][1]];
+    let counts = |array: &serde_json::Value| ["whole", "num_broken", "num_not_read"].map(|key| array[key].as_u64());
+    assert_eq!((counts(a), counts(b)), ([Some(3), Some(1), Some(0)], [Some(0), Some(0), Some(1)]), "{document}");
+    assert_eq!((&a["not_read"], &b["broken"]), (&serde_json::json!([]), &serde_json::json!([])));
+    let not_read = &b["not_read"][0];
+    assert_eq!((&not_read["chunk"], &not_read["name"]), (&serde_json::json!([0]), &"b/c/0, chunk (0)".into()));
+    assert!(not_read["reason"].as_str().unwrap().contains("chunk_bytes"), "{document}");
+    // An array of which nothing is broken is not well either.
+    assert_eq!(run_at(&directory, &["check", "@", "b"]).code, Some(1));
+}
+
 /// Three numbers, far from each other.
 fn write_three(array: &Array) {
     for at in [[0, 0], [(1 << 41) - 1, 70], [77, 127]] {
