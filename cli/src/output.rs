@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::screen::printable;
 
 /// The name of what is being made, beside the path that it gets once it is complete.
@@ -70,11 +71,13 @@ pub enum Output {
     Standard(BufWriter<io::StdoutLock<'static>>),
     /// A file that is there from the beginning, such as a device.
     Open(BufWriter<File>, PathBuf),
-    /// A file under another name; it gets its own when all has been written.
+    /// A file under another name; it gets its own when all has been written. What is dropped last is the hold, so that
+    /// an interrupt does not leave the file.
     Partial {
         file: BufWriter<File>,
         partial: Partial,
         path: PathBuf,
+        hold: interrupt::Hold,
     },
 }
 
@@ -148,9 +151,10 @@ impl Output {
         }
         // A link stays, and what it leads to is replaced.
         let path = resolved(path);
+        let hold = interrupt::Hold::new()?;
         let partial = Partial::new(partial(&path)?);
         let file = create(partial.path(), old).map_err(about())?;
-        Ok(Output::Partial { file: BufWriter::with_capacity(1 << 16, file), partial, path })
+        Ok(Output::Partial { file: BufWriter::with_capacity(1 << 16, file), partial, path, hold })
     }
 
     /// Says that all has been written.
@@ -158,9 +162,10 @@ impl Output {
         match self {
             Output::Standard(mut out) => Ok(out.flush()?),
             Output::Open(mut file, path) => file.flush().map_err(Failure::about(path.display())),
-            Output::Partial { mut file, partial, path } => {
-                let named = file.flush().and_then(|()| fs::rename(partial.path(), &path));
-                named.map_err(Failure::about(path.display()))
+            Output::Partial { hold: _hold, mut file, partial, path } => {
+                file.flush().map_err(Failure::about(path.display()))?;
+                interrupt::check()?;
+                fs::rename(partial.path(), &path).map_err(Failure::about(path.display()))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use nczchunk::{Array, Description, ElementType, Hyperslab};
 
-use super::{Temporary, command, run, run_at, sst, stored};
+use super::{Ran, Temporary, command, run, run_at, sst, stored};
 
 #[test]
 fn a_map_without_colours_is_characters() {
@@ -111,6 +111,38 @@ fn a_map_is_drawn_into_a_file() {
     assert_eq!(directory.names(), ["x.png"]);
     let missing = stored(&Description::new(&[1, 2], ElementType::Float), &[f32::NAN; 2]);
     run_at(&missing, &["map", "@", "--png", "@/x.png"]).text();
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_of_a_file_that_is_interrupted() {
+    use std::process::{Command, Stdio};
+    let directory = Temporary::new();
+    let path = directory.join("a");
+    let array = Array::create(&path, "", &Description::new(&[1200, 1600], ElementType::UInt).with_codecs(&[])).unwrap();
+    let values: Vec<u32> = (0..1200 * 1600u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    array.write(&Hyperslab::all(), &values).unwrap();
+    let mut num_interrupted = 0;
+    for _ in 0..10 {
+        let mut map = command();
+        map.arg("map").arg(&path).arg("--png").arg(directory.join("x.png"));
+        let mut map = map.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let partial = directory.join(format!(".x.png.{}.0.partial", map.id()));
+        while !partial.exists() && map.try_wait().unwrap().is_none() {}
+        if map.try_wait().unwrap().is_none() {
+            assert!(Command::new("kill").args(["-TERM", &map.id().to_string()]).status().unwrap().success());
+        }
+        let Ran { err, code, .. } = Ran::of(map.wait_with_output().unwrap());
+        if code == Some(130) {
+            assert_eq!((&*err, directory.names()), ("nczchunk: interrupted\n", vec!["a".to_owned()]));
+            num_interrupted += 1;
+        } else {
+            // It was done before.
+            assert_eq!((code, directory.names()), (Some(0), vec!["a".to_owned(), "x.png".to_owned()]), "{err}");
+            std::fs::remove_file(directory.join("x.png")).unwrap();
+        }
+    }
+    assert!(num_interrupted > 0);
 }
 
 #[test]
