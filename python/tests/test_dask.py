@@ -3,6 +3,9 @@
 import os
 import pathlib
 import pickle
+import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -42,6 +45,16 @@ def stored(tmp_path):
         group.create_array("t", shape=VALUES.shape, dtype="f4", chunks=(6, 15, 20), shards=shards,
                            dimension_names=("time", "lat", "lon"), attributes={"units": "degC"})[...] = VALUES
     return tmp_path
+
+
+def test_the_program_of_the_page(tmp_path):
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs/dask.md"
+    block = r"^<!-- run: by scripts/test-python -->\n```python\n(.*?)^```$"
+    [program] = re.findall(block, page.read_text(), re.MULTILINE | re.DOTALL)
+    path = tmp_path / "program.py"
+    path.write_text(program + '    print(client.run(lambda: zarr.config.get("codec_pipeline.path")))\n')
+    done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.count("'nczchunk.zarr.CodecPipeline'") == 2, done.stderr
 
 
 @pytest.mark.parametrize("layout", ["chunks", "shards"])
