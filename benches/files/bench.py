@@ -29,8 +29,7 @@ BEGIN, END = "<!-- files: written by scripts/bench-files -->", "<!-- end of file
 CHOSEN = [f"{array}: {job}" for array in ("zstd, time", "zstd, tiles", "raw, one chunk")
           for job in ("everything", "one series", "one map", "stride (7,2,2)")]
 MACHINE = data.machine()
-PACKAGES = {"TensorStore": "tensorstore", "zarrs": "zarrs", "zarr-python": "zarr", "netCDF-C": "netCDF4",
-            "xarray": "xarray"}
+PACKAGES = {"TensorStore": "tensorstore", "zarrs": "zarrs", "zarr-python": "zarr", "xarray": "xarray"}
 
 
 class Reader:
@@ -122,8 +121,15 @@ def measure(readers, array, job, hyperslabs, name):
     return answers
 
 
+def version_of(peer):
+    if peer == "netCDF-C":
+        import netCDF4  # not at the top: the readers are other processes
+        return netCDF4.__netcdf4libversion__
+    return importlib.metadata.version(PACKAGES[peer])
+
+
 def page(arrays, rows, date):
-    versions = ", ".join(f"{peer} {importlib.metadata.version(package)}" for peer, package in PACKAGES.items())
+    versions = ", ".join(f"{peer} {version_of(peer)}" for peer in PEERS)
     lines = ["# Reads from files", "", "Written by `scripts/bench-files`; do not edit.", "",
              f"- {date}, {MACHINE};",
              f"  {versions}",
