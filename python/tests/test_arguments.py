@@ -79,10 +79,19 @@ def test_wrong_arguments_are_named(new, tmp_path, argument, given, kind, message
 
 @pytest.mark.parametrize("dtype, wrong", [
     ("f4", 1e300), ("f4", 1j), ("S3", b"abcd"), ("U2", "abc"), ("?", 2), ("u1", -1),
-    ("M8[D]", np.datetime64("2020-01-01T12")), (str, 3), (str, "a\0")])
+    ("f8", np.complex128(1 + 2j)), ("M8[D]", np.datetime64("2020-01-01T12")), ("M8[ns]", np.datetime64("2500-01-01")),
+    ("m8[ns]", np.timedelta64(10**10, "s")), (str, 3), (str, "a\0")])
 def test_a_fill_value_that_the_type_does_not_have(new, dtype, wrong):
     with pytest.raises((TypeError, ValueError), match="fill_value: "):
         new(dtype=dtype, fill_value=wrong)
+
+
+def test_a_time_that_the_type_has_is_a_fill_value(new):
+    for dtype, value in [("M8[ns]", np.datetime64("2200-01-01T00:00:01")), ("M8[s]", np.datetime64("2500-01-01")),
+                         ("M8[s]", np.datetime64("2020-01-01", "ns")), ("m8[s]", np.timedelta64(10**10, "s")),
+                         ("M8[ns]", np.datetime64("NaT")), ("m8[D]", np.timedelta64("NaT", "s"))]:
+        found = new(dtype=dtype, fill_value=value).fill_value
+        assert found == value or np.isnat(found) and np.isnat(value)
 
 
 def test_types_of_ml_dtypes_keep_their_names(new):

@@ -232,6 +232,8 @@ def _scalar(name, value, dtype):
 
 def _is_same(given, found):
     """Whether a type holds a value, where numpy would silently take another number or cut a string off."""
+    if given.dtype.kind == "c" and found.dtype.kind != "c":
+        return False  # the imaginary part would be lost
     if found.dtype.isbuiltin == 2:  # of ml_dtypes: small numbers, of which some have no infinity and no NaN
         is_integer, given, found = "int" in found.dtype.name, given.astype("f8"), found.astype("f8")
         return given == found or not is_integer and all(one(given) == one(found) for one in (np.isnan, np.isinf))
@@ -240,7 +242,9 @@ def _is_same(given, found):
     if found.dtype.kind in "fc":
         return np.isfinite(found) or not np.isfinite(given)
     if found.dtype.kind in "mM":
-        return np.isnat(found) or given == found
+        # numpy compares two times in the finer unit, in which it wraps around what does not fit.
+        back = found.astype(given.dtype) if given.dtype.kind == found.dtype.kind else given
+        return np.isnat(found) or given == found and given == back
     if found.dtype.kind in "SU" and given.dtype.kind in "SU":
         return np.char.str_len(given) == np.char.str_len(found)
     return True
