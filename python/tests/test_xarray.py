@@ -298,6 +298,34 @@ def test_short_variables_of_joined_files_are_refused_by_name(ragged, tmp_path):
             assert found.sizes["t"] == 14
 
 
+def test_the_preferred_chunks_of_joined_files_are_as_long_as_the_dimension(tmp_path):
+    netCDF4, da = pytest.importorskip("netCDF4"), pytest.importorskip("dask.array")
+    for name, long, short in [("a.nc", 5, 5), ("b.nc", 14, 3)]:
+        with netCDF4.Dataset(tmp_path / name, "w") as file:
+            file.createDimension("t", None)
+            for variable, length in [("long", long), ("short", short)]:
+                file.createVariable(variable, "f4", ("t",), chunksizes=(4,))[:] = np.arange(length)
+    joined = nczchunk.concat([tmp_path / "a.nc", tmp_path / "b.nc"], "t")
+    with xarray.open_dataset(joined, engine="nczchunk", chunks={}) as found:
+        assert found.sizes == {"t": 19}
+        assert found["short"].chunks == ((4, 1, 3, 4, 4, 3),) and isinstance(found["short"].data, da.Array)
+        assert found["long"].chunks == ((4, 1, 4, 4, 4, 2),)
+        values = found["short"].values
+        assert values[:8].tolist() == [*range(5), *range(3)] and (values[8:] > 9e36).all()
+
+
+def test_an_array_that_is_readable_only_after_it_was_listed(tmp_path, monkeypatch):
+    from nczchunk import xarray_backend
+
+    nczchunk.create(tmp_path, "v", shape=(2,), dtype="i2", dims=["x"])
+    listed = nczchunk.list_nodes(tmp_path)
+    assert listed[1].name == "v"
+    listed[1] = listed[1]._replace(shape=None, dims=None, unlimited=None, problem="it could not be read")
+    monkeypatch.setattr(xarray_backend, "list_nodes", lambda *_, **given: listed)
+    with xarray.open_dataset(tmp_path, engine="nczchunk") as found:
+        assert found["v"].shape == (2,) and "unlimited_dims" not in found.encoding
+
+
 def test_parts_of_short_variables_are_read_lazily_as_any_other(tmp_path):
     netCDF4 = pytest.importorskip("netCDF4")
     due = np.full((4, 2, 7), -1, "i2")

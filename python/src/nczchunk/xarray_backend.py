@@ -147,9 +147,11 @@ class _Store(AbstractDataStore):
                     f"; to open the others, pass drop_variables=[{name!r}]")
                 raise error.about(f"variable {name!r} cannot be opened: {error}{hint}") from None
             dims = [given or f"{name}_{d}" for d, given in enumerate(array.dims)]
-            self.unlimited.update(dim for dim, is_unlimited in zip(dims, node.unlimited or ()) if is_unlimited)
+            # Of an array that was unreadable when it was listed, the listing tells nothing.
+            unlimited = node.unlimited or (False,) * array.ndim
+            self.unlimited.update(dim for dim, is_unlimited in zip(dims, unlimited) if is_unlimited)
             shape = tuple(tree.length(group, dim, length) if is_unlimited else length
-                          for dim, length, is_unlimited in zip(dims, array.shape, node.unlimited))
+                          for dim, length, is_unlimited in zip(dims, array.shape, unlimited))
             encoding = {"source": shown(kept(path)), "dtype": array.dtype}
             dtype = array.dtype
             if dtype == object:
@@ -157,7 +159,7 @@ class _Store(AbstractDataStore):
             is_regular, is_zarr = all(array._regular), "Zarr" in array.format
             # What lies in a file as it is may be read in any parts.
             if is_zarr or array.nchunks > 1 or array.codecs:
-                encoding["preferred_chunks"] = dict(zip(dims, array.chunks if is_regular else array.read_chunk_sizes))
+                encoding["preferred_chunks"] = dict(zip(dims, array.chunks if is_regular else _pieces(array, shape)))
             # Those that to_zarr() gives the new array, which refuses those of Dask that they do not fit.
             if is_regular and is_zarr:
                 encoding["chunks"] = array.chunks
@@ -175,6 +177,16 @@ class _Store(AbstractDataStore):
 
     def get_encoding(self):
         return {"unlimited_dims": self.unlimited} if self.unlimited else {}
+
+
+def _pieces(array, shape):
+    """The lengths of an array's chunks in each dimension, and behind its end pieces of the largest of them: xarray
+    wants lengths that add up to the dimension."""
+    pieces = []
+    for sizes, most, due in zip(array.read_chunk_sizes, array.chunks, shape):
+        more = due - sum(sizes)
+        pieces.append((*sizes, *[most] * (more // most), *[more % most] * (more % most > 0)))
+    return pieces
 
 
 class _Tree:
