@@ -11,6 +11,7 @@ import pytest
 
 import nczchunk
 from nczchunk import _c
+from nczchunk.types import dtype_of
 
 
 @pytest.fixture
@@ -53,7 +54,8 @@ def new(tmp_path):
     ("fill_value", [1, 2], ValueError, "fill_value: "),
     ("fill_value", "7", ValueError, "fill_value: "),
     ("dtype", "i3", TypeError, "dtype: expected a numpy type, .* found 'i3'"),
-    ("dtype", [("a", "i4")], NotImplementedError, "dtype: elements with parts"),
+    ("dtype", [("a", "i4")], NotImplementedError,
+     r"dtype: structured types are not supported, found \[\('a', '<i4'\)\]"),
     ("codecs", [("zstd", {"level": 99})], ValueError, r"zstd: \$.level: expected an integer from .* found 99"),
     ("codecs", [("zstd", {"levl": 9})], ValueError, r"zstd: \$.levl: unknown setting; the codec has: level, checksum"),
     ("codecs", ["zst"], NotImplementedError, "zst: "),
@@ -84,6 +86,19 @@ def test_wrong_arguments_are_named(new, tmp_path, argument, given, kind, message
 def test_a_fill_value_that_the_type_does_not_have(new, dtype, wrong):
     with pytest.raises((TypeError, ValueError), match="fill_value: "):
         new(dtype=dtype, fill_value=wrong)
+
+
+@pytest.mark.skipif(np.dtype("g").itemsize == 8, reason="a long double is a double")
+def test_types_that_no_format_has(new):
+    for dtype in "gG":
+        message = f"dtype: elements of type {np.dtype(dtype)} are not supported"
+        with pytest.raises(NotImplementedError, match=f"^{message}$"):
+            new(dtype=dtype)
+
+
+def test_a_type_that_numpy_lacks():
+    with pytest.raises(NotImplementedError, match="^float7: numpy lacks this type; import ml_dtypes first$"):
+        dtype_of("float7")
 
 
 def test_a_time_that_the_type_has_is_a_fill_value(new):

@@ -59,7 +59,7 @@ def test_what_is_joined_is_read_only(years):
 def test_wrong_paths_are_refused(years, tmp_path):
     with pytest.raises(TypeError, match="list of paths"):
         nczchunk.concat("one", "time")
-    with pytest.raises(ValueError, match="none"):
+    with pytest.raises(ValueError, match="^paths: expected at least one path$"):
         nczchunk.concat([], "time")
     with pytest.raises(nczchunk.errors.NotFound, match="nowhere"):
         nczchunk.open(nczchunk.concat([tmp_path / "0", tmp_path / "nowhere"], "time"), "v")

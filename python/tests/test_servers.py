@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -208,6 +209,12 @@ def test_the_environment_chooses_the_server_of_a_url(monkeypatch):
         assert len(found) == 4 and not any("http" in one for one in found)
     assert storage.server_of("a/b") is None and storage.server_of(object()) is None
     assert storage.identity("s3://b//a") != storage.identity("s3://b/a")
+
+
+def test_an_answer_that_is_too_short_is_an_error():
+    request = SimpleNamespace(from_end=0, offset=0, size=40)
+    with pytest.raises(OSError, match="^read 12 bytes, expected 40; the object may have changed during the read$"):
+        storage._filled(request, (bytes(12), 100, 0))
 
 
 def test_which_urls_can_be_written_to():

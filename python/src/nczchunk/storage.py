@@ -74,7 +74,7 @@ def concat(paths: Iterable[str | bytes | os.PathLike[Any]], dimension: str) -> C
         raise TypeError(f"paths: expected a list of paths, found {paths!r}")
     given = tuple(kept(os.fspath(path)) for path in paths)
     if not given:
-        raise ValueError("paths: there are none")
+        raise ValueError("paths: expected at least one path")
     return Concatenation(given, dimension)
 
 
@@ -243,7 +243,8 @@ def _identity_of_storage(given: Any) -> Any:
 
 
 def is_writable(path: Any) -> bool:
-    """Whether something can be written there."""
+    """Whether groups and arrays can be written there. What is at a URL is not asked for: HTTP servers, and what a mode
+    in the URL says is one file, are read-only."""
     if isinstance(path, (Concatenation, WithExternalLinks)):
         return False
     adapter = _adapter(path)
@@ -835,7 +836,7 @@ def _filled(request: Any, result: tuple[Any, int, int]) -> None:
     if request.from_end and len(found) > due:
         found = found[:due]
     if len(found) != due:
-        raise OSError(f"{len(found)} bytes were read where {due} are: has the object changed meanwhile?")
+        raise OSError(f"read {len(found)} bytes, expected {due}; the object may have changed during the read")
     if due:
         memmove(request.buffer, _c.address(found), due)
     request.nbytes, request.object_size, request.version = due, length, version

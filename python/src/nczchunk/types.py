@@ -16,7 +16,7 @@ def dtype_of(type_name, size=0):
         return np.dtype(type_name)
     except TypeError:
         if not size:
-            raise NotSupported(f"{type_name}, a type that numpy has once ml_dtypes is imported") from None
+            raise NotSupported(f"{type_name}: numpy lacks this type; import ml_dtypes first") from None
         return np.dtype(f"V{size}")
 
 
@@ -32,7 +32,7 @@ def type_name_of(dtype):
     except TypeError:
         raise TypeError(f"dtype: expected a numpy type, str, \"string\" or \"char\", found {dtype!r}") from None
     if dtype.names or dtype.subdtype:
-        raise NotSupported(f"dtype: elements with parts, {dtype}")
+        raise NotSupported(f"dtype: structured types are not supported, found {dtype}")
     if dtype.kind in "OT":
         return "string"
     if dtype.kind in "mM":
@@ -45,4 +45,4 @@ def type_name_of(dtype):
         return dtype.newbyteorder("=").name
     if dtype.kind in "SUV":
         return f"{dtype.kind}{dtype.itemsize // (4 if dtype.kind == 'U' else 1)}"
-    raise NotSupported(f"dtype: elements of the type {dtype}")
+    raise NotSupported(f"dtype: elements of type {dtype} are not supported")
