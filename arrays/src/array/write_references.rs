@@ -137,6 +137,10 @@ impl Writing<'_> {
         if variable.chunk_order().is_some() {
             return Err(ErrorKind::Unsupported("references to chunks in another order than the row-major one").into());
         }
+        if variable.dimensions().iter().any(|dimension| dimension.origin() != 0) {
+            let reason = "references to an array that was extended or cut at its beginning";
+            return Err(ErrorKind::Unsupported(reason).into());
+        }
         let mut codecs = Vec::new();
         for codec in store.numcodecs() {
             let (name, numcodecs) = codec;

@@ -7,8 +7,8 @@ use super::open::METADATA;
 use super::testing::{Writer, storage};
 use crate::codec::testing::encoded;
 use crate::error::{ErrorKind, Result};
-use crate::object::Storage;
 use crate::object::delayed::DelayedStorage;
+use crate::object::{Memory, Storage};
 use crate::{Access, Array, AttributeValues, ElementType, Hyperslab, Node, list};
 
 const COMPRESSIONS: [&str; 4] = ["zstd", "lz4", "zstd_shuffle", "lz4_shuffle"];
@@ -292,6 +292,17 @@ fn packed_integers_have_an_offset() {
     let array = open(&writer.bytes(), "x").unwrap();
     assert_eq!(array.attributes_json(), r#"{"add_offset":7,"dtype_decoded":"int32"}"#);
     assert_eq!(array.read::<u8>(&Hyperslab::all()).unwrap(), [1, 2]);
+}
+
+/// Zarr's chunks begin with the first element, so that other chunks would have the keys.
+#[test]
+fn references_to_an_array_with_an_origin_are_refused() {
+    let storage = Storage::new(Memory::new()).unwrap();
+    storage.write("f", &file("zstd", false).bytes()).unwrap();
+    let storage = storage.file("f").unwrap();
+    assert!(Array::open_in(&storage, "v", Access::Read).unwrap().variable().dimensions()[0].origin() != 0);
+    let error = crate::references(&storage, "v", "f").unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unsupported(_)) && error.to_string().contains("beginning"), "{error}");
 }
 
 #[test]
