@@ -194,17 +194,21 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
     }
 
     /// Has a chunk wait for the index that it needs.
-    fn wait_for_index(&mut self, asked: Box<Pending>) -> Result<()> {
+    fn wait_for_index(&mut self, mut asked: Box<Pending>) -> Result<()> {
         let index = &asked.location.object;
         let whole = usize::from(asked.is_whole);
         self.waiting.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+        asked.is_late = false;
         match self.opening.get_mut(index) {
-            Some(needed) => (needed.chunks, needed.whole) = (needed.chunks + 1, needed.whole + whole),
+            Some(needed) => {
+                (needed.chunks, needed.whole) = (needed.chunks + 1, needed.whole + whole);
+                asked.is_late = needed.is_sent;
+            }
             None => {
                 let (one, other) = (copied(index)?, copied(index)?);
                 self.to_open.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
                 self.opening.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-                self.opening.insert(one, Needed { chunks: 1, whole });
+                self.opening.insert(one, Needed { chunks: 1, whole, is_sent: false });
                 self.to_open.push_back(other);
             }
         }
@@ -390,6 +394,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 
     /// Starts to read an index, by a step that reaches so far.
     fn open(&mut self, index: Dims<isize>, (step, reach): (Step, usize)) {
+        if let Some(needed) = self.opening.get_mut(&index) {
+            needed.is_sent = true;
+        }
         let forgotten = self.indices.forgotten();
         match copied(&index).and_then(|index| step_of(index, (step, reach), forgotten)) {
             Ok(read) => self.start_step(read, step.len <= LONG_STEP),
@@ -522,12 +529,13 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
                 Some(chunks) => self.changed(chunks.parts),
                 None => {
                     let opened = Shared::new(Opened { index, state }).map_err(Error::from).and_then(|opened| {
-                        self.keep(&read.index, &opened, read.forgotten, answer.is_lasting)?;
-                        Ok(Arrived::Index(opened))
+                        self.keep(&read.index, &opened, read.forgotten, answer.is_lasting).map(|()| opened)
                     });
-                    self.opened(&read.index, opened);
+                    self.opened(&read.index, opened.clone().map(Arrived::Index));
                     self.indices.note_len(state.0);
-                    self.land_with_index(*read, state);
+                    if let Ok(opened) = opened {
+                        self.land_with_index(*read, &opened);
+                    }
                 }
             },
             // What is none any more was replaced.
@@ -601,8 +609,11 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         }
     }
 
-    /// An index is there, and with it chunks: those that are there with all their bytes are not read any more.
-    fn land_with_index(&mut self, read: IndexRead, state: ObjectState) {
+    /// An index is there, and with it chunks: those that are there with all their bytes are not read any more. Of those
+    /// that were asked for when it had been sent already it may have older bytes than the call for them may have, and
+    /// of those that are placed by another index, of an object that was replaced, others.
+    fn land_with_index(&mut self, read: IndexRead, opened: &Opened) {
+        let state = opened.state;
         if !read.has_chunks() {
             return;
         }
@@ -614,7 +625,7 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         let (end, mut parts) = (begin.saturating_add(len as u64), Vec::new());
         let is_there = |pending: &Pending| {
             let is_within = pending.range.begin >= begin && pending.range.end() <= end;
-            pending.needs(&read.index) && pending.range.state == Some(state) && is_within
+            is_within && !pending.is_late && pending.needs(&read.index) && pending.is_in(&opened.index, state)
         };
         let num = self.queue.iter().filter(|pending| is_there(pending)).count();
         let has_memory = parts.try_reserve_exact(num).is_ok();
@@ -751,6 +762,8 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
 struct Needed {
     chunks: usize,
     whole: usize,
+    /// Whether its read has begun.
+    is_sent: bool,
 }
 
 /// What has become of an index that was asked for.
@@ -819,8 +832,9 @@ unsafe impl Flight for ChunkFlight<'_, '_> {
         };
         self.reserve()?;
         let (skipped, range) = (offset as u64, Range::default());
-        let (attempts, nodes, is_cancelled) = (0, 0, false);
-        let asked = Pending { request, location, skipped, size, attempts, nodes, is_cancelled, is_whole, range };
+        let (attempts, nodes, is_cancelled, is_late) = (0, 0, false, false);
+        let asked =
+            Pending { request, location, skipped, size, attempts, nodes, is_cancelled, is_whole, is_late, range };
         let is_there = self.ask(try_box(asked)?)?;
         self.num_asked += usize::from(is_there);
         Ok(is_there)

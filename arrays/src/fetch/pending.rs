@@ -23,6 +23,8 @@ pub(super) struct Pending {
     pub is_cancelled: bool,
     /// Whether all of the chunk is wanted.
     pub is_whole: bool,
+    /// Whether the read of the index that it waited for had begun before.
+    pub is_late: bool,
     pub range: Range,
 }
 

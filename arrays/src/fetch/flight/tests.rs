@@ -8,6 +8,7 @@ use super::LONG_STEP;
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::cache::Cache;
+use crate::codec::built_in::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
@@ -402,6 +403,75 @@ fn a_shard_of_the_same_length_is_not_read_by_the_index_of_another() {
             }
         }
     }
+}
+
+/// A shard of chunks of 100 bytes with its chunks in the opposite order: it has the same elements, and the same length.
+fn turned(shard: &[u8]) -> Vec<u8> {
+    let num = (shard.len() - 4) / 116;
+    let offsets = (0..num as u64).rev().map(|place| 100 * place);
+    let index: Vec<u8> = offsets.flat_map(|offset| [offset, 100].map(u64::to_le_bytes)).flatten().collect();
+    let chunks: Vec<u8> = shard[..100 * num].chunks(100).rev().flatten().copied().collect();
+    [&chunks[..], &index, &crc32c(&index).unwrap().to_le_bytes()].concat()
+}
+
+/// Without versions a shard that is replaced by one of the same length is told by its index alone.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn chunks_of_a_shard_are_never_placed_by_the_index_of_another() {
+    const NUM: usize = 24;
+    let whole = NUM * 116 + 4;
+    for requests in [1, 2, 4] {
+        for largest in [whole, whole - 150, 23 * 100, 20 * 100, 700] {
+            for bytes in [None, Some(whole), Some(whole / 2), Some(500)] {
+                let (later, _) = row_of_shards([3 * NUM, NUM], |later| {
+                    // A chunk that is read later is less than a gap, so that the others are read with the index.
+                    (later.has_versions, later.gap) = (false, 201);
+                    (later.limits.requests, later.limits.largest, later.limits.bytes) = (requests, largest, bytes);
+                });
+                let shards = ["c/0", "c/1", "c/2"];
+                let old = shards.map(|name| read_whole(&*later as &dyn ObjectStore, name, 1 << 20).unwrap().unwrap());
+                for (i, after) in (0..3).flat_map(|i| (1..12).map(move |after| (i, after))) {
+                    (0..3).for_each(|i| later.put(shards[i], &old[i]));
+                    // With a guess of their length, and without.
+                    let array = Array::open_in(&storage(&later), "", Access::Read).unwrap();
+                    if after % 2 == 0 {
+                        array.read::<u8>(&Hyperslab::new(&[0], &[100 * NUM])).unwrap();
+                    }
+                    later.change_after(shards[i], after, Some(&turned(&old[i])));
+                    let found = array.read::<u8>(&Hyperslab::all()).unwrap();
+                    assert!(found == self::bytes(3 * NUM), "{requests} {largest} {bytes:?} {i} {after}");
+                    assert_eq!(later.requests_in_flight(), 0);
+                }
+            }
+        }
+    }
+}
+
+/// What an index that is on its way brings along is of the time when that was sent: a chunk that is asked for later is
+/// read later, or what a write of this handle has replaced meanwhile would be kept.
+#[test]
+#[cfg_attr(miri, ignore = "it takes too long")]
+fn a_chunk_that_is_asked_for_later_is_read_later() {
+    let later = Arc::new({
+        let mut later = DelayedStorage::new();
+        (later.gap, later.limits.requests) = (1000, 64);
+        later
+    });
+    let description = crate::Description::new(&[11 * 10_300], crate::ElementType::UByte)
+        .with_chunk_shape(&[100])
+        .with_shard_shape(&[10_300])
+        .with_codecs(&[("crc32c", "")]);
+    let array = Array::create_in(&storage(&later), "", &description).unwrap();
+    array.write(&Hyperslab::all(), &bytes(11 * 103)).unwrap();
+    let array = Array::open_in(&storage(&later), "", Access::Read).unwrap();
+    later.reset();
+    // A point in each chunk: 1024 of them are asked for before anything is waited for, of the tenth shard all but 6.
+    let points: Vec<usize> = (0..11 * 103).map(|chunk| 100 * chunk).collect();
+    let found = array.read::<u8>(&Hyperslab::points(points.len(), &points)).unwrap();
+    assert!(found.iter().zip(&points).all(|(&found, &point)| found == bytes(11 * 103)[point]));
+    let log = log(&later);
+    let num = |shard: &str| log.iter().filter(|(name, ..)| name == shard).count();
+    assert_eq!((num("c/8"), num("c/9")), (1, 2));
 }
 
 /// One chunk that is stored as it is, and is replaced while ranges of it are on their way.
