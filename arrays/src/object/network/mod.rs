@@ -300,11 +300,11 @@ const UNTOLD: ErrorKind =
 /// Writes an object in parts, of which nobody sees anything before the last has arrived. If one fails, or if they take
 /// longer than `time`, the store is asked to forget what has been sent.
 async fn put_in_parts(source: &Source, path: &Path, bytes: &Bytes, time: Duration) -> Result<()> {
-    let writer = writer();
+    let (writer, deadline) = (writer(), tokio::time::Instant::now() + time);
     let options = PutMultipartOptions { attributes: attributes(&writer), ..PutMultipartOptions::default() };
     let upload = source.store.put_multipart_opts(path, options).await;
     let mut upload = upload.map_err(|error| failure::of_store(&error))?;
-    let error = match tokio::time::timeout(time, send_parts(&mut *upload, bytes)).await {
+    let error = match tokio::time::timeout_at(deadline, send_parts(&mut *upload, bytes)).await {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(error)) if failure::is_end_refused(&error) && source.is_of_writer(path, &writer).await => return Ok(()),
         Ok(Err(error)) => failure::of_store(&error),

@@ -115,7 +115,11 @@ impl Source {
             left -= 1;
             match self.try_read(path, read).await {
                 Ok(found) => return Ok(found),
-                Err(Ended::Broken(_)) if left > 0 && begun.elapsed() < self.patience => tokio::time::sleep(PAUSE).await,
+                Err(Ended::Broken(_)) if left > 0 && begun.elapsed() < self.patience => {
+                    // What the attempt has brought may be of another object than the next one finds.
+                    read.fill(|buffer| buffer.truncate(0));
+                    tokio::time::sleep(PAUSE).await;
+                }
                 Err(Ended::Broken(error) | Ended::Failed(error)) => return Err(error),
             }
         }
@@ -270,8 +274,6 @@ impl Source {
         let found = state(&meta);
         let reads_all = due as u64 == stored;
         let mut bytes = result.into_stream();
-        // What an attempt before this one has brought.
-        read.fill(|buffer| buffer.truncate(0));
         let (mut filled, mut is_too_long) = (0, false);
         // All of it is read if it is needed, for then the connection can be used again.
         while filled < due || reads_all {
