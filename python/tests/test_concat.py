@@ -1,7 +1,11 @@
 """Several paths as one."""
 
+import pathlib
 import pickle
 import re
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -46,6 +50,21 @@ def test_passwords_in_urls_are_not_shown():
     for given in (joined, nczchunk.with_external_links("https://me:hunter2@h/a.h5"),
                   nczchunk.with_external_links(joined)):
         assert "hunter2" not in repr(given) and "//h/a" in repr(given)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+def test_there_may_be_more_directories_than_open_files(tmp_path):
+    paths = [tmp_path / f"{number:02}" / "sst.nc" for number in range(80)]
+    for path in paths:
+        path.parent.mkdir()
+        shutil.copy(pathlib.Path(__file__).parents[2] / "data" / "coads_sst.nc", path)
+    program = """if True:
+        import resource, sys, nczchunk
+        resource.setrlimit(resource.RLIMIT_NOFILE, (60, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        joined = nczchunk.open(nczchunk.concat(sys.argv[1:], "TIME"), "SST")
+        print(*joined.shape, float(joined[-1, 45, 90]) == float(joined[11, 45, 90]))"""
+    ran = subprocess.run([sys.executable, "-c", program, *map(str, paths)], text=True, capture_output=True)
+    assert (ran.stdout, ran.stderr) == ("960 90 180 True\n", "")
 
 
 def test_what_is_joined_is_read_only(years):

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{InPart, InParts, Locate, ObjectChunks};
 use crate::grid::{Access, Dimension};
 use crate::json::{self, At, Value};
-use crate::object::{Directories, Joined, OneFile, Part, Storage, paths};
+use crate::object::{Joined, OneFile, Part, ReopenedFile, Storage, paths};
 #[cfg(feature = "network")]
 use crate::object::{Network, Service, Url};
 use crate::store::ChunkStore;
@@ -126,10 +126,9 @@ pub(super) fn of_document(document: &Value, origin: Origin<'_>, nesting: &mut Ne
     joined.map(Some)
 }
 
-/// What files of several paths are in.
+/// What files at several URLs are in.
 #[derive(Default)]
 struct Known {
-    directories: Directories,
     /// Servers and buckets, each with what the URLs of all their objects begin with.
     #[cfg(feature = "network")]
     servers: Vec<(Service, String, Storage)>,
@@ -161,6 +160,8 @@ impl Known {
 /// What is at a path, by its full name. A file is not kept open, for there may be many of them.
 fn part(path: &Path, known: &mut Known, nesting: &mut Nesting) -> Result<(String, Storage)> {
     let not_utf8 = ErrorKind::Unsupported("a path that is not UTF-8");
+    #[cfg(not(feature = "network"))]
+    let _ = known;
     if super::is_url(path) {
         #[cfg(feature = "network")]
         if let Some(url) = Url::of(path)? {
@@ -179,7 +180,7 @@ fn part(path: &Path, known: &mut Known, nesting: &mut Nesting) -> Result<(String
     let opened = if is_directory { None } else { Some(OneFile::open(&full)?) }
         .filter(|file| FileKind::of(file, OneFile::NAME).is_ok_and(|kind| kind.has_arrays(false)));
     let Some(opened) = opened else { return Ok((text, open_within(path, nesting)?)) };
-    let file = Storage::new(known.directories.file(&full, &opened)?)?.file(OneFile::NAME)?;
+    let file = Storage::new(ReopenedFile::new(&full, &opened)?)?.file(OneFile::NAME)?;
     Ok((text, file.at_path(&full, None)?))
 }
 

@@ -14,7 +14,7 @@ use super::group::Group;
 use crate::alloc;
 use crate::dataset::Head;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Directories, OneFile, Storage};
+use crate::object::{OneFile, ReopenedFile, Storage};
 use crate::shared::Shared;
 
 /// Links lead to no more files than so many in a call, and blocks of so many are kept.
@@ -29,7 +29,6 @@ const MOST_KEPT_LINKS: usize = 1 << 18;
 pub(super) struct Files {
     /// By their whole paths or, in a storage of objects, their names there.
     opened: RefCell<HashMap<String, Shared<File>>>,
-    directories: RefCell<Directories>,
     groups: RefCell<Groups>,
 }
 
@@ -102,7 +101,7 @@ impl Files {
             return Ok(file);
         }
         // It is not kept open, for there may be many of them.
-        let file = self.directories.borrow_mut().file(&full, &OneFile::open(&full)?)?;
+        let file = ReopenedFile::new(&full, &OneFile::open(&full)?)?;
         // Links of that file lead on from where the path says that it is, as libhdf5 has it.
         self.read(key, &Storage::new(file)?.like(&from.storage).file(OneFile::NAME)?.at_path(&path, None)?)
     }

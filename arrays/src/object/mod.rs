@@ -93,7 +93,7 @@ pub use prefixed::{PrefixedStorage, only_prefix};
 #[cfg(feature = "parquet")]
 pub(crate) use references::Records;
 pub(crate) use references::{Reference, References, Target, nowhere};
-pub(crate) use reopened_file::Directories;
+pub(crate) use reopened_file::ReopenedFile;
 pub use storage::Storage;
 pub use temp_name::Unfinished;
 pub(crate) use traits::latency;

@@ -1,19 +1,20 @@
 //! One file that is opened anew for each read, as a storage with one object.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::byte_range::ByteRange;
-use super::directory::{Directory, version_of};
+use super::directory::version_of;
 use super::file::OneFile;
 use super::name::Name;
-use super::positioned;
+use super::retry_eintr::retry_eintr;
 use super::traits::{Entry, ObjectStore};
+use super::{paths, positioned};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::open_object::{Opening, Versions};
-use crate::shared::Shared;
 
 /// A file that is not kept open: a storage whose only object is called [`OneFile::NAME`]. There may be more of them
 /// than a process may have open files.
@@ -21,48 +22,26 @@ use crate::shared::Shared;
 /// Each time it is opened, its inode and the time of its last change are compared with what they were at first, and if
 /// they are others that is an error. Without inodes (Windows) these are its length and the time of its modification.
 pub(crate) struct ReopenedFile {
-    directory: Shared<Directory>,
-    name: String,
     path: PathBuf,
     version: Option<u128>,
 }
 
-/// The directories of such files, each of which is open once.
-#[derive(Default)]
-pub(crate) struct Directories(Vec<(PathBuf, Shared<Directory>)>);
-
-impl Directories {
-    /// The file of a whole path, which is `opened` now.
-    ///
-    /// # Errors
-    /// Those of opening its directory; `Unsupported` for a name that is not UTF-8; `OutOfMemory`.
-    pub(crate) fn file(&mut self, path: &Path, opened: &OneFile) -> Result<ReopenedFile> {
-        let (parent, name) = path.parent().zip(path.file_name()).ok_or(ErrorKind::NotFound("file"))?;
-        let name = alloc::text(name.to_str().ok_or(ErrorKind::Unsupported("a path that is not UTF-8"))?)?;
-        let directory = match self.0.iter().find(|(other, _)| other == parent) {
-            Some((_, directory)) => directory.clone(),
-            None => {
-                let directory = Shared::new(Directory::open(parent)?)?;
-                alloc::push(&mut self.0, (alloc::path(&[parent])?, directory.clone()))?;
-                directory
-            }
-        };
-        Ok(ReopenedFile {
-            directory,
-            name,
-            path: alloc::path(&[path])?,
-            version: opened.lasting_version(OneFile::NAME),
-        })
-    }
-}
-
 impl ReopenedFile {
+    /// The file at a path from the root on, which is `opened` now.
+    pub(crate) fn new(path: &Path, opened: &OneFile) -> Result<Self> {
+        Ok(ReopenedFile { path: alloc::path(&[path])?, version: opened.lasting_version(OneFile::NAME) })
+    }
+
     /// The file and its length; `None` if it is not there.
     fn open_again(&self) -> Result<Option<(File, u64)>> {
-        let Some((file, len)) = self.directory.open_file(&self.name)? else { return Ok(None) };
+        let file = match paths::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
         if version_of(&file) != self.version {
             return Err(ErrorKind::Changed.into());
         }
+        let len = retry_eintr(|| file.metadata())?.len();
         Ok(Some((file, len)))
     }
 }
@@ -112,8 +91,7 @@ mod tests {
         let directory = Temporary::new("reopened-file");
         let (path, other) = (directory.0.join("one"), directory.0.join("other"));
         std::fs::write(&path, b"0123456789").unwrap();
-        let mut directories = Directories::default();
-        let mut open = || directories.file(&path, &OneFile::open(&path).unwrap()).unwrap();
+        let open = || ReopenedFile::new(&path, &OneFile::open(&path).unwrap()).unwrap();
         let file = open();
         let last = || read(&file, OneFile::NAME, ByteRange::BeforeEnd(3), 2);
         let is_open = || matches!(file.open(OneFile::NAME).unwrap(), Opening::Object(_));

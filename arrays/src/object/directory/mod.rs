@@ -72,14 +72,7 @@ impl Directory {
         Self::open(path)
     }
 
-    /// Opens a file to read it, and tells its length in bytes; `None` if there is none.
-    ///
-    /// # Errors
-    /// The system's; that it is not a file.
-    pub(super) fn open_file(&self, name: &str) -> Result<Option<(File, u64)>> {
-        Ok(self.opened(name)?.map(|(file, (len, _))| (file, len)))
-    }
-
+    /// Opens a file to read it, and tells of it what [`ObjectStore::read_version`] does; `None` if there is none.
     fn opened(&self, name: &str) -> Result<Option<(File, ObjectState)>> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.root.open_file(name).map_err(|error| unread(error).in_object(name))
