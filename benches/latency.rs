@@ -11,10 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nczchunk::object::{
-    AsyncRequests, AsyncStore, ByteRange, Entry, Flight, Limits, Memory, ObjectStore, ReadRequest, Storage,
-    WriteRequest,
+    AsyncRequests, AsyncStore, Flight, Limits, Memory, ObjectStore, ReadRequest, Storage, WriteRequest,
 };
-use nczchunk::{Access, Array, Buffer, Description, ElementType, Hyperslab, Options, Plan, Result};
+use nczchunk::{Access, Array, Description, ElementType, Hyperslab, Options, Plan, pass_on};
 
 const CHUNKS: usize = 1000;
 const CHUNK: usize = 1 << 18;
@@ -86,21 +85,7 @@ impl AsyncStore for Delayed {
 }
 
 impl ObjectStore for Far {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.memory.read(name, begin, buffer)
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.memory.list(prefix, one)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.memory.write(name, bytes)
-    }
-
-    fn is_writable(&self) -> bool {
-        true
-    }
+    pass_on! { self => self.memory; read list write is_writable }
 
     fn flight(&self) -> Option<&dyn Flight> {
         Some(&self.requests)

@@ -448,8 +448,8 @@ fn indices(chunk: &[isize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nczchunk::object::{ByteRange, Entry, Memory, ObjectStore};
-    use nczchunk::{Buffer, Description, Hyperslab};
+    use nczchunk::object::{Entry, Memory, ObjectStore};
+    use nczchunk::{Description, Hyperslab};
 
     /// A storage that the system does not let read the objects whose names end with a text.
     struct Refusing(Memory, &'static str);
@@ -502,20 +502,10 @@ mod tests {
     struct Mute(Memory);
 
     impl ObjectStore for Mute {
-        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> nczchunk::Result<Option<u64>> {
-            self.0.read(name, begin, buffer)
-        }
+        nczchunk::pass_on! { self => self.0; read write is_writable }
 
         fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> nczchunk::Result<()>) -> nczchunk::Result<()> {
             Ok(())
-        }
-
-        fn write(&self, name: &str, bytes: &[u8]) -> nczchunk::Result<()> {
-            self.0.write(name, bytes)
-        }
-
-        fn is_writable(&self) -> bool {
-            true
         }
     }
 

@@ -4,8 +4,8 @@
 use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
-use nczchunk::object::{AsyncRequests, AsyncStore, ByteRange, Entry, Flight, Limits, Memory, ObjectStore, ReadRequest};
-use nczchunk::{Buffer, Result};
+use nczchunk::object::{AsyncRequests, AsyncStore, Flight, Limits, Memory, ObjectStore, ReadRequest};
+use nczchunk::{Result, pass_on};
 
 pub(super) struct Far(AsyncRequests<Later>);
 
@@ -50,25 +50,7 @@ impl AsyncStore for Later {
 }
 
 impl ObjectStore for Far {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.memory().read(name, begin, buffer)
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.memory().list(prefix, one)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.memory().write(name, bytes)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.memory().remove(name)
-    }
-
-    fn is_writable(&self) -> bool {
-        true
-    }
+    pass_on! { self => self.memory(); read list write remove is_writable }
 
     fn gap(&self) -> usize {
         1

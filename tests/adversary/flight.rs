@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock, Weak};
 
-use nczchunk::object::{ByteRange, Entry, Flight, ObjectStore, PrefixedStorage, Storage};
-use nczchunk::{Array, Buffer, Codec, Description, ElementType, ErrorKind, Result};
+use nczchunk::object::{Flight, ObjectStore, PrefixedStorage, Storage};
+use nczchunk::{Array, Buffer, Codec, Description, ElementType, ErrorKind, Result, pass_on};
 
 use super::far::Far;
 use super::*;
@@ -39,13 +39,7 @@ impl Front {
 }
 
 impl ObjectStore for Front {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.storages[0].read(name, begin, buffer)
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.storages[0].list(prefix, one)
-    }
+    pass_on! { self => self.storages[0]; read list }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.storages.iter().try_for_each(|storage| storage.write(name, bytes))

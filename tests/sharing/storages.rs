@@ -10,7 +10,7 @@ use fastrand::Rng;
 use nczchunk::object::{
     AsyncRequests, AsyncStore, ByteRange, Directory, Entry, Flight, Limits, Memory, ObjectStore, ReadRequest, Storage,
 };
-use nczchunk::{Buffer, ObjectState, Opening, Result, Versions};
+use nczchunk::{Buffer, ObjectState, Result, Versions, pass_on};
 
 /// A directory for one test, removed with it.
 pub struct Temporary(pub PathBuf);
@@ -103,44 +103,8 @@ const GAP: usize = 64;
 pub struct Near<O>(pub O);
 
 impl<O: ObjectStore> ObjectStore for Near<O> {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
-
-    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
-        self.0.read_part(name, offset, buffer)
-    }
-
-    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        self.0.read_version(name, begin, buffer)
-    }
-
-    fn versions(&self) -> Versions {
-        self.0.versions()
-    }
-
-    fn open(&self, name: &str) -> Result<Opening<'_>> {
-        self.0.open(name)
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.0.list(prefix, one)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.0.remove(name)
-    }
-
-    fn remove_empty(&self, prefix: &str) -> Result<()> {
-        self.0.remove_empty(prefix)
-    }
-
-    fn is_writable(&self) -> bool {
-        self.0.is_writable()
+    pass_on! { self => self.0;
+        read read_part read_version versions open list write remove remove_empty is_writable
     }
 
     fn gap(&self) -> usize {

@@ -262,7 +262,8 @@ mod tests {
     use super::*;
     use crate::ArrayFormat;
     use crate::element::ElementType;
-    use crate::object::{Entry, Memory, ObjectStore};
+    use crate::object::{Memory, ObjectStore};
+    use crate::pass_on;
 
     fn create(storage: &Storage, name: &str, description: &Description<'_>) -> Result<()> {
         crate::Array::create_in(storage, name, description).map(drop)
@@ -492,12 +493,7 @@ mod tests {
     }
 
     impl ObjectStore for LateFailure {
-        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-            self.memory.read(name, begin, buffer)
-        }
-        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-            self.memory.list(prefix, one)
-        }
+        pass_on! { self => self.memory; read list is_writable }
         fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
             if name != self.fails_at {
                 return self.memory.write(name, bytes);
@@ -507,9 +503,6 @@ mod tests {
         }
         fn remove(&self, name: &str) -> Result<()> {
             if self.removes { self.memory.remove(name) } else { Err(ErrorKind::System(5).into()) }
-        }
-        fn is_writable(&self) -> bool {
-            true
         }
     }
 
@@ -566,15 +559,7 @@ mod tests {
             fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
                 if name == "a/.zarray" { Err(ErrorKind::Callback(7).into()) } else { self.0.read(name, begin, buffer) }
             }
-            fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-                self.0.list(prefix, one)
-            }
-            fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-                self.0.write(name, bytes)
-            }
-            fn is_writable(&self) -> bool {
-                true
-            }
+            pass_on! { self => self.0; list write is_writable }
         }
         let storage = Storage::new(Locked(Memory::new())).unwrap();
         storage.write(".zgroup", br#"{"zarr_format":2}"#).unwrap();

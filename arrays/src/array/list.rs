@@ -334,6 +334,7 @@ mod tests {
     use crate::buffer::Buffer;
     use crate::element::ElementType;
     use crate::object::{ByteRange, Memory, ObjectStore};
+    use crate::pass_on;
 
     const ARRAY: &str = r#"{"shape":[4,2],"chunks":[2,2],"dtype":"<i2","fill_value":0,"order":"C","filters":null,
         "compressor":null,"zarr_format":2}"#;
@@ -363,9 +364,7 @@ mod tests {
     fn groups_alone_are_asked_what_is_in_them() {
         struct Asked(Memory, std::sync::Mutex<Vec<String>>);
         impl ObjectStore for Asked {
-            fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-                self.0.read(name, begin, buffer)
-            }
+            pass_on! { self => self.0; read }
             fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
                 self.1.lock().unwrap().push(prefix.to_owned());
                 self.0.list(prefix, one)
@@ -411,9 +410,7 @@ mod tests {
     struct Mute(Memory);
 
     impl ObjectStore for Mute {
-        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-            self.0.read(name, begin, buffer)
-        }
+        pass_on! { self => self.0; read }
 
         fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
             Ok(())
@@ -428,9 +425,7 @@ mod tests {
             if name == "b/.zgroup" { Err(self.1.into()) } else { self.0.read(name, begin, buffer) }
         }
 
-        fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-            self.0.list(prefix, one)
-        }
+        pass_on! { self => self.0; list }
     }
 
     #[test]
@@ -458,20 +453,10 @@ mod tests {
     struct Unlisted(Memory, ErrorKind);
 
     impl ObjectStore for Unlisted {
-        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-            self.0.read(name, begin, buffer)
-        }
+        pass_on! { self => self.0; read write is_writable }
 
         fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
             if prefix == "b" { Err(self.1.into()) } else { self.0.list(prefix, one) }
-        }
-
-        fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-            self.0.write(name, bytes)
-        }
-
-        fn is_writable(&self) -> bool {
-            true
         }
     }
 

@@ -3,7 +3,9 @@
 use super::*;
 use crate::buffer::Buffer;
 use crate::key::Separator;
-use crate::object::{ByteRange, Entry, Memory, ObjectStore, check_name, pass_on, read_whole};
+use crate::object::{ByteRange, Entry, Memory, ObjectStore, check_name, read_whole};
+use crate::open_object::ObjectState;
+use crate::pass_on;
 use crate::variable::Endian;
 
 fn storage() -> Storage {
@@ -462,12 +464,7 @@ impl ObjectStore for Listed {
             one(name, entry)
         })
     }
-    pass_on! { self => self.0;
-        read(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
-        write(name: &str, bytes: &[u8]) -> Result<()>;
-        remove(name: &str) -> Result<()>;
-        is_writable() -> bool;
-    }
+    pass_on! { self => self.0; read write remove is_writable }
 }
 
 /// What is cut is found by its names in an array of many chunks, and by a list in a large grid of few.
@@ -548,11 +545,7 @@ impl ObjectStore for OddNames {
         check_name(name)?;
         self.0.remove(name)
     }
-    pass_on! { self => self.0;
-        read(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
-        write(name: &str, bytes: &[u8]) -> Result<()>;
-        is_writable() -> bool;
-    }
+    pass_on! { self => self.0; read write is_writable }
 }
 
 #[test]
@@ -1085,21 +1078,11 @@ fn a_shard_that_is_replaced_has_an_index_of_its_own() {
 /// A storage that can be written to, and does not tell what it has.
 struct Unlisted(Memory);
 
-impl crate::object::ObjectStore for Unlisted {
-    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
+impl ObjectStore for Unlisted {
+    pass_on! { self => self.0; read write is_writable }
 
-    fn list(&self, _: &str, _: &mut dyn FnMut(&str, crate::object::Entry) -> Result<()>) -> Result<()> {
+    fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
         Ok(())
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
-
-    fn is_writable(&self) -> bool {
-        true
     }
 }
 
@@ -1332,31 +1315,12 @@ fn inner_chunks_are_transposed() {
 /// A storage in which every object has just been replaced by another one like it.
 struct Replaced(Memory, std::sync::atomic::AtomicU64);
 
-impl crate::object::ObjectStore for Replaced {
-    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
+impl ObjectStore for Replaced {
+    pass_on! { self => self.0; read list write is_writable }
 
-    fn read_version(
-        &self,
-        name: &str,
-        begin: crate::object::ByteRange,
-        buffer: &mut crate::Buffer<'_>,
-    ) -> Result<Option<crate::open_object::ObjectState>> {
+    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
         let version = self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Ok(self.read(name, begin, buffer)?.map(|len| (len, Some(version.into()))))
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, crate::object::Entry) -> Result<()>) -> Result<()> {
-        self.0.list(prefix, one)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
-
-    fn is_writable(&self) -> bool {
-        true
     }
 }
 

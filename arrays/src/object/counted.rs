@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::byte_range::ByteRange;
 use super::flight::{Flight, Limits, ObjectRequest};
 use super::storage::Storage;
-use super::traits::{Entry, ObjectStore, pass_on};
+use super::traits::ObjectStore;
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::open_object::{ObjectState, Versions};
+use crate::open_object::ObjectState;
+use crate::pass_on;
 
 /// A storage that counts what is read of another one. It is read-only, and reads are in flight where the other's are.
 pub struct Counted {
@@ -58,14 +59,7 @@ impl ObjectStore for Counted {
         read
     }
 
-    pass_on! { self => self.storage;
-        lasting_version(name: &str) -> Option<u128>;
-        versions() -> Versions;
-        list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
-        is_concurrent() -> bool;
-        gap() -> usize;
-        flight_prefix() -> &str;
-    }
+    pass_on! { self => self.storage; lasting_version versions list is_concurrent gap flight_prefix }
 
     fn flight(&self) -> Option<&dyn Flight> {
         self.storage.flight().map(|_| self as &dyn Flight)

@@ -7,10 +7,10 @@ use super::name::Name;
 use super::storage::Storage;
 use super::traits::{Entry, Found, ObjectStore, Route, latency};
 use crate::alloc;
-use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
-use crate::open_object::{ObjectState, Opening, Versions};
+use crate::open_object::Versions;
+use crate::pass_on;
 use crate::shared::Shared;
 
 /// The storages, of which there is at least one, and the name of the dimension along which their arrays are joined.
@@ -58,26 +58,19 @@ impl JoinedObjects {
         Ok((part.ok_or_else(no_part)?, rest))
     }
 
+    /// Calls `body` with the storage that an object is in, and its name there.
+    fn part<'s, T>(&'s self, name: &str, body: impl FnOnce(&'s Storage, &str) -> Result<T>) -> Result<T> {
+        let (part, name) = self.find(name)?;
+        body(&part.storage, name).map_err(|error| error.in_object(&part.path))
+    }
+
     fn all(&self, is: impl Fn(&Storage) -> bool) -> bool {
         self.0.parts.iter().all(|part| is(&part.storage))
     }
 }
 
 impl ObjectStore for JoinedObjects {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        let (part, name) = self.find(name)?;
-        part.storage.read(name, begin, buffer).map_err(|error| error.in_object(&part.path))
-    }
-
-    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
-        let (part, name) = self.find(name)?;
-        part.storage.read_part(name, offset, buffer).map_err(|error| error.in_object(&part.path))
-    }
-
-    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        let (part, name) = self.find(name)?;
-        part.storage.read_version(name, begin, buffer).map_err(|error| error.in_object(&part.path))
-    }
+    pass_on! { self.part; read read_part read_version open verify }
 
     /// That of all files, or of the objects of that name in all storages.
     fn lasting_version(&self, name: &str) -> Option<u128> {
@@ -91,16 +84,6 @@ impl ObjectStore for JoinedObjects {
     fn versions(&self) -> Versions {
         let is = |versions| self.all(|storage| storage.versions() == versions);
         [Versions::Constant, Versions::Told].into_iter().find(|versions| is(*versions)).unwrap_or(Versions::Unknown)
-    }
-
-    fn open(&self, name: &str) -> Result<Opening<'_>> {
-        let (part, name) = self.find(name)?;
-        part.storage.open(name).map_err(|error| error.in_object(&part.path))
-    }
-
-    fn verify(&self, name: &str) -> Result<()> {
-        let (part, name) = self.find(name)?;
-        part.storage.verify(name).map_err(|error| error.in_object(&part.path))
     }
 
     fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {

@@ -1,15 +1,14 @@
 //! A storage whose metadata documents are read once.
 
 use super::byte_range::ByteRange;
-use super::flight::{Flight, Limits};
 use super::storage::Storage;
-use super::traits::{Entry, ObjectStore, Route, pass_on};
+use super::traits::ObjectStore;
 use super::whole::read_whole;
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;
-use crate::open_object::{ObjectState, Opening, Versions};
+use crate::pass_on;
 
 /// The objects of another storage. A document of Zarr's metadata is read there once, and then from memory, and so is
 /// that there is none. The storage is read-only, so what is kept is what was stored when it was first asked for. A
@@ -79,27 +78,8 @@ impl ObjectStore for MetadataKept {
     }
 
     pass_on! { self => self.objects;
-        read_part(name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool>;
-        read_version(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>>;
-        lasting_version(name: &str) -> Option<u128>;
-        versions() -> Versions;
-        open(name: &str) -> Result<Opening<'_>>;
-        verify(name: &str) -> Result<()>;
-        is_link(prefix: &str) -> Result<bool>;
-        location(prefix: &str) -> Result<Option<u128>>;
-        is_below(location: u128) -> Result<bool>;
-        tell_name(name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
-        list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
-        list_all(prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()>;
-        is_archive() -> bool;
-        is_concurrent() -> bool;
-        gap() -> usize;
-        flight() -> Option<&dyn Flight>;
-        flight_prefix() -> &str;
-        routed_limits() -> Option<Limits>;
-        route(name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>>;
-        unpack(name: &str, begin: ByteRange, packed: (u64, &[u8]), buffer: &mut Buffer<'_>)
-            -> Result<Option<ObjectState>>;
+        read_part read_version lasting_version versions open verify is_link location is_below tell_name list list_all
+        is_archive is_concurrent gap flight flight_prefix routed_limits route unpack
     }
 }
 

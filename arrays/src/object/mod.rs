@@ -97,8 +97,6 @@ pub(crate) use reopened_file::ReopenedFile;
 pub use storage::Storage;
 pub use temp_name::Unfinished;
 pub(crate) use traits::latency;
-#[cfg(test)]
-pub(crate) use traits::pass_on;
 pub use traits::{Entry, Found, ObjectStore, Route, check_name};
 pub(crate) use url::Url;
 #[cfg(feature = "network")]

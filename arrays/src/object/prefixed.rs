@@ -1,14 +1,11 @@
 //! The objects whose names begin with a prefix, as a storage of its own: an array within a group, or what is stored in
 //! a zip file below one directory.
 
-use super::byte_range::ByteRange;
-use super::flight::{Flight, Limits};
 use super::names::{Text, concatenated};
-use super::traits::{Entry, ObjectStore, Route, check_name, check_prefix, pass_on};
+use super::traits::{Entry, ObjectStore, check_name, check_prefix};
 use crate::alloc;
-use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
-use crate::open_object::{ObjectState, Opening, Versions};
+use crate::pass_on;
 
 /// The objects below a prefix of another storage, named by the rest of their names after the prefix and a `/`. Writing,
 /// removing and finishing apply to that storage.
@@ -68,70 +65,45 @@ impl<O: ObjectStore> PrefixedStorage<O> {
         &self.prefix
     }
 
-    /// Calls `body` with the name that an object, or what is listed, has in the storage itself.
-    fn full<T>(&self, name: &str, body: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+    /// Calls `body` with the storage itself, and the name that an object, or what is listed, has there.
+    fn full<'s, T>(&'s self, name: &str, body: impl FnOnce(&'s O, &str) -> Result<T>) -> Result<T> {
+        let objects = &self.objects;
         match (self.prefix.is_empty(), name.is_empty()) {
-            (true, _) => body(name),
-            _ if self.is_whole(name) => body(name),
-            (_, true) => body(&self.prefix),
+            (true, _) => body(objects, name),
+            _ if self.is_whole(name) => body(objects, name),
+            (_, true) => body(objects, &self.prefix),
             _ => {
                 let full: Text = concatenated(&[&self.prefix, "/", name])?;
-                body(std::str::from_utf8(&full).map_err(|_| ErrorKind::Internal)?)
+                body(objects, std::str::from_utf8(&full).map_err(|_| ErrorKind::Internal)?)
             }
         }
     }
 
     /// The same for an object, whose name is checked before it is joined to the prefix.
-    fn object<T>(&self, name: &str, body: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+    fn object<'s, T>(&'s self, name: &str, body: impl FnOnce(&'s O, &str) -> Result<T>) -> Result<T> {
         check_name(name).map_err(|error| error.in_object(name))?;
         self.full(name, body)
+    }
+
+    /// The same for what is listed.
+    fn listed<'s, T>(&'s self, prefix: &str, body: impl FnOnce(&'s O, &str) -> Result<T>) -> Result<T> {
+        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
+        self.full(prefix, body)
     }
 }
 
 impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.object(name, |full| self.objects.read(full, begin, buffer))
+    pass_on! { self => self.objects;
+        versions compares finish is_writable is_archive is_concurrent gap flight routed_limits
     }
-
-    fn read_part(&self, name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool> {
-        self.object(name, |full| self.objects.read_part(full, offset, buffer))
+    pass_on! { self.object;
+        read read_part read_version open verify is_link tell_name write write_over write_new remove remove_empty route
+        unpack
     }
-
-    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        self.object(name, |full| self.objects.read_version(full, begin, buffer))
-    }
+    pass_on! { self.listed; location list remove_unfinished }
 
     fn lasting_version(&self, name: &str) -> Option<u128> {
-        self.object(name, |full| Ok(self.objects.lasting_version(full))).ok().flatten()
-    }
-
-    pass_on! { self => self.objects;
-        versions() -> Versions;
-        compares() -> bool;
-        finish() -> Result<()>;
-        is_writable() -> bool;
-        is_archive() -> bool;
-        is_concurrent() -> bool;
-        gap() -> usize;
-        flight() -> Option<&dyn Flight>;
-        routed_limits() -> Option<Limits>;
-    }
-
-    fn open(&self, name: &str) -> Result<Opening<'_>> {
-        self.object(name, |full| self.objects.open(full))
-    }
-
-    fn verify(&self, name: &str) -> Result<()> {
-        self.object(name, |full| self.objects.verify(full))
-    }
-
-    fn is_link(&self, prefix: &str) -> Result<bool> {
-        self.object(prefix, |full| self.objects.is_link(full))
-    }
-
-    fn location(&self, prefix: &str) -> Result<Option<u128>> {
-        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        self.full(prefix, |full| self.objects.location(full))
+        self.object(name, |objects, name| Ok(objects.lasting_version(name))).ok().flatten()
     }
 
     fn is_below(&self, location: u128) -> Result<bool> {
@@ -148,18 +120,8 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         Ok(is_there("")? || self.objects.is_below(location)?)
     }
 
-    fn tell_name(&self, name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.object(name, |full| self.objects.tell_name(full, one))
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        self.full(prefix, |full| self.objects.list(full, one))
-    }
-
     fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
-        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        self.full(prefix, |full| self.objects.list_all(full, one))?;
+        self.listed(prefix, |objects, prefix| objects.list_all(prefix, one))?;
         if !prefix.is_empty() || !self.has_all {
             return Ok(());
         }
@@ -170,47 +132,8 @@ impl<O: ObjectStore> ObjectStore for PrefixedStorage<O> {
         })
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.object(name, |full| self.objects.write(full, bytes))
-    }
-
-    fn write_over(&self, name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()> {
-        self.object(name, |full| self.objects.write_over(full, before, bytes))
-    }
-
-    fn write_new(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.object(name, |full| self.objects.write_new(full, bytes))
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.object(name, |full| self.objects.remove(full))
-    }
-
-    fn remove_empty(&self, prefix: &str) -> Result<()> {
-        self.object(prefix, |full| self.objects.remove_empty(full))
-    }
-
-    fn remove_unfinished(&self, prefix: &str) -> Result<()> {
-        check_prefix(prefix).map_err(|error| error.in_object(prefix))?;
-        self.full(prefix, |full| self.objects.remove_unfinished(full))
-    }
-
     fn flight_prefix(&self) -> &str {
         &self.flight_prefix
-    }
-
-    fn route(&self, name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>> {
-        self.object(name, |full| self.objects.route(full, begin, size))
-    }
-
-    fn unpack(
-        &self,
-        name: &str,
-        begin: ByteRange,
-        packed: (u64, &[u8]),
-        buffer: &mut Buffer<'_>,
-    ) -> Result<Option<ObjectState>> {
-        self.object(name, |full| self.objects.unpack(full, begin, packed, buffer))
     }
 }
 
@@ -237,9 +160,9 @@ pub fn only_prefix(objects: &(impl ObjectStore + ?Sized)) -> Result<Option<Strin
 #[allow(unsafe_code)]
 mod tests {
     use super::*;
-    use crate::object::Memory;
     use crate::object::testing::{DelayedStorage, keeps_the_contract, list, whole};
-    use crate::object::{Answer, RequestsInFlight};
+    use crate::object::{Answer, ByteRange, Memory, RequestsInFlight};
+    use crate::{Buffer, ObjectState, Opening};
 
     #[test]
     fn below_a_prefix_is_a_storage_of_its_own() {

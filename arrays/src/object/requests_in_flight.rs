@@ -430,7 +430,7 @@ mod tests {
     /// What is cancelled below a prefix is cancelled in the storage itself; a storage that cannot cancel reads it all.
     #[test]
     fn reads_are_cancelled_in_the_storage_where_they_are_under_way() {
-        use crate::object::{Entry, Limits, PrefixedStorage};
+        use crate::object::{Limits, PrefixedStorage};
 
         struct Uncancelled(DelayedStorage);
         // SAFETY: as the storage that it has.
@@ -448,12 +448,7 @@ mod tests {
             }
         }
         impl ObjectStore for Uncancelled {
-            fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-                self.0.read(name, begin, buffer)
-            }
-            fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-                self.0.list(prefix, one)
-            }
+            crate::pass_on! { self => self.0; read list }
             fn flight(&self) -> Option<&dyn Flight> {
                 Some(self)
             }

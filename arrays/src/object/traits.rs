@@ -338,52 +338,83 @@ pub(super) fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.is_empty() { Ok(()) } else { check_name(prefix) }
 }
 
-/// Passes methods of an interface on to another value that has them.
+/// Defines methods of a storage, which are named, by those of another storage:
+///
+/// ```text
+/// pass_on! { self => self.objects; list verify }   where verify is  self.objects.verify(name)
+/// pass_on! { self.below; list verify }             where verify is  self.below(name, |to, name| to.verify(name))
+/// ```
+#[doc(hidden)]
+#[macro_export]
 macro_rules! pass_on {
-    ($self:ident => $to:expr; $($method:ident($($name:ident: $type:ty),*) -> $result:ty;)*) => {$(
+    ($self:ident => $to:expr; $($method:ident)*) => {$( $crate::pass_on! { @$method [$self => $to] } )*};
+    ($self:ident.$translate:ident; $($method:ident)*) => {$( $crate::pass_on! { @$method [$self.$translate] } )*};
+
+    // The signature of each method.
+    (@read $to:tt) => { $crate::pass_on! { @fn $to read(name: &str, begin: $crate::object::ByteRange,
+        buffer: &mut $crate::Buffer<'_>) -> $crate::Result<Option<u64>> } };
+    (@read_part $to:tt) => { $crate::pass_on! { @fn $to read_part(name: &str, offset: u64,
+        buffer: &mut $crate::Buffer<'_>) -> $crate::Result<bool> } };
+    (@read_version $to:tt) => { $crate::pass_on! { @fn $to read_version(name: &str, begin: $crate::object::ByteRange,
+        buffer: &mut $crate::Buffer<'_>) -> $crate::Result<Option<$crate::ObjectState>> } };
+    (@lasting_version $to:tt) => { $crate::pass_on! { @fn $to lasting_version(name: &str) -> Option<u128> } };
+    (@versions $to:tt) => { $crate::pass_on! { @fn $to versions() -> $crate::Versions } };
+    (@open $to:tt) => { $crate::pass_on! { @fn $to open(name: &str) -> $crate::Result<$crate::Opening<'_>> } };
+    (@verify $to:tt) => { $crate::pass_on! { @fn $to verify(name: &str) -> $crate::Result<()> } };
+    (@is_link $to:tt) => { $crate::pass_on! { @fn $to is_link(prefix: &str) -> $crate::Result<bool> } };
+    (@location $to:tt) => { $crate::pass_on! { @fn $to location(prefix: &str) -> $crate::Result<Option<u128>> } };
+    (@is_below $to:tt) => { $crate::pass_on! { @fn $to is_below(location: u128) -> $crate::Result<bool> } };
+    (@tell_name $to:tt) => { $crate::pass_on! { @fn $to tell_name(name: &str,
+        one: &mut dyn FnMut(&str) -> $crate::Result<()>) -> $crate::Result<()> } };
+    (@list $to:tt) => { $crate::pass_on! { @fn $to list(prefix: &str,
+        one: &mut dyn FnMut(&str, $crate::object::Entry) -> $crate::Result<()>) -> $crate::Result<()> } };
+    (@list_all $to:tt) => { $crate::pass_on! { @fn $to list_all(prefix: &str,
+        one: &mut dyn FnMut(&str, Option<$crate::object::Entry>) -> $crate::Result<()>) -> $crate::Result<()> } };
+    (@write $to:tt) => { $crate::pass_on! { @fn $to write(name: &str, bytes: &[u8]) -> $crate::Result<()> } };
+    (@write_over $to:tt) => { $crate::pass_on! { @fn $to write_over(name: &str,
+        before: Option<$crate::ObjectState>, bytes: &[u8]) -> $crate::Result<()> } };
+    (@write_new $to:tt) => { $crate::pass_on! { @fn $to write_new(name: &str, bytes: &[u8]) -> $crate::Result<()> } };
+    (@compares $to:tt) => { $crate::pass_on! { @fn $to compares() -> bool } };
+    (@remove $to:tt) => { $crate::pass_on! { @fn $to remove(name: &str) -> $crate::Result<()> } };
+    (@remove_empty $to:tt) => { $crate::pass_on! { @fn $to remove_empty(prefix: &str) -> $crate::Result<()> } };
+    (@remove_unfinished $to:tt) => {
+        $crate::pass_on! { @fn $to remove_unfinished(prefix: &str) -> $crate::Result<()> }
+    };
+    (@finish $to:tt) => { $crate::pass_on! { @fn $to finish() -> $crate::Result<()> } };
+    (@is_writable $to:tt) => { $crate::pass_on! { @fn $to is_writable() -> bool } };
+    (@is_archive $to:tt) => { $crate::pass_on! { @fn $to is_archive() -> bool } };
+    (@is_concurrent $to:tt) => { $crate::pass_on! { @fn $to is_concurrent() -> bool } };
+    (@gap $to:tt) => { $crate::pass_on! { @fn $to gap() -> usize } };
+    (@flight $to:tt) => { $crate::pass_on! { @fn $to flight() -> Option<&dyn $crate::object::Flight> } };
+    (@flight_prefix $to:tt) => { $crate::pass_on! { @fn $to flight_prefix() -> &str } };
+    (@routed_limits $to:tt) => { $crate::pass_on! { @fn $to routed_limits() -> Option<$crate::object::Limits> } };
+    (@route $to:tt) => { $crate::pass_on! { @fn $to route(name: &str, begin: $crate::object::ByteRange, size: usize)
+        -> $crate::Result<$crate::object::Route<'_>> } };
+    (@unpack $to:tt) => { $crate::pass_on! { @fn $to unpack(name: &str, begin: $crate::object::ByteRange,
+        packed: (u64, &[u8]), buffer: &mut $crate::Buffer<'_>) -> $crate::Result<Option<$crate::ObjectState>> } };
+
+    // The method itself, in the two forms.
+    (@fn [$self:ident => $to:expr] $method:ident($($name:ident: $type:ty),*) -> $result:ty) => {
         fn $method(&$self, $($name: $type),*) -> $result {
             $to.$method($($name),*)
         }
-    )*};
+    };
+    (@fn [$self:ident.$translate:ident] $method:ident($first:ident: &str$(, $name:ident: $type:ty)*)
+        -> $result:ty) => {
+        fn $method(&$self, $first: &str$(, $name: $type)*) -> $result {
+            $self.$translate($first, |to, $first| to.$method($first $(, $name)*))
+        }
+    };
 }
-pub(crate) use pass_on;
 
 /// What points to a storage is that storage.
 macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl<O: ObjectStore + ?Sized> ObjectStore for $pointer {
             pass_on! { self => **self;
-                read(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>>;
-                read_part(name: &str, offset: u64, buffer: &mut Buffer<'_>) -> Result<bool>;
-                read_version(name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>>;
-                lasting_version(name: &str) -> Option<u128>;
-                versions() -> Versions;
-                open(name: &str) -> Result<Opening<'_>>;
-                verify(name: &str) -> Result<()>;
-                is_link(prefix: &str) -> Result<bool>;
-                location(prefix: &str) -> Result<Option<u128>>;
-                is_below(location: u128) -> Result<bool>;
-                tell_name(name: &str, one: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
-                list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
-                list_all(prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()>;
-                write(name: &str, bytes: &[u8]) -> Result<()>;
-                write_over(name: &str, before: Option<ObjectState>, bytes: &[u8]) -> Result<()>;
-                write_new(name: &str, bytes: &[u8]) -> Result<()>;
-                compares() -> bool;
-                remove(name: &str) -> Result<()>;
-                remove_empty(prefix: &str) -> Result<()>;
-                remove_unfinished(prefix: &str) -> Result<()>;
-                finish() -> Result<()>;
-                is_writable() -> bool;
-                is_archive() -> bool;
-                is_concurrent() -> bool;
-                gap() -> usize;
-                flight() -> Option<&dyn Flight>;
-                flight_prefix() -> &str;
-                routed_limits() -> Option<Limits>;
-                route(name: &str, begin: ByteRange, size: usize) -> Result<Route<'_>>;
-                unpack(name: &str, begin: ByteRange, packed: (u64, &[u8]), buffer: &mut Buffer<'_>)
-                    -> Result<Option<ObjectState>>;
+                read read_part read_version lasting_version versions open verify is_link location is_below tell_name
+                list list_all write write_over write_new compares remove remove_empty remove_unfinished finish
+                is_writable is_archive is_concurrent gap flight flight_prefix routed_limits route unpack
             }
         }
     )*};

@@ -11,6 +11,7 @@ use crate::array::ArrayFormat;
 use crate::chunk_list::ChunkRun;
 use crate::object::delayed::DelayedStorage;
 use crate::object::{Entry, read_whole};
+use crate::pass_on;
 use crate::transfer::Progress;
 
 fn memory() -> Storage {
@@ -490,12 +491,7 @@ impl Ending {
 }
 
 impl crate::object::ObjectStore for std::sync::Arc<Ending> {
-    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
-        self.memory.read(name, begin, buffer)
-    }
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.memory.list(prefix, one)
-    }
+    pass_on! { self => self.memory; read list is_writable }
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.count()?;
         self.memory.write(name, bytes)
@@ -516,9 +512,6 @@ impl crate::object::ObjectStore for std::sync::Arc<Ending> {
     fn remove_unfinished(&self, prefix: &str) -> Result<()> {
         self.is_clean.store(prefix == "g/a", Relaxed);
         Ok(())
-    }
-    fn is_writable(&self) -> bool {
-        true
     }
 }
 
@@ -681,38 +674,18 @@ struct Interrupted {
 }
 
 impl Interrupted {
-    fn count(&self) {
+    fn counted<T>(&self, name: &str, body: impl FnOnce(&Memory, &str) -> Result<T>) -> Result<T> {
         if self.left.fetch_sub(1, Relaxed) == 0 {
             let meanwhile = self.meanwhile.lock().unwrap().take();
             meanwhile.into_iter().for_each(|does| does());
         }
+        body(&self.memory, name)
     }
 }
 
 impl crate::object::ObjectStore for std::sync::Arc<Interrupted> {
-    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
-        self.count();
-        self.memory.read(name, begin, buffer)
-    }
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.count();
-        self.memory.list(prefix, one)
-    }
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.count();
-        self.memory.write(name, bytes)
-    }
-    fn write_new(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.count();
-        self.memory.write_new(name, bytes)
-    }
-    fn remove(&self, name: &str) -> Result<()> {
-        self.count();
-        self.memory.remove(name)
-    }
-    fn is_writable(&self) -> bool {
-        true
-    }
+    pass_on! { self.counted; read list write write_new remove }
+    pass_on! { self => self.memory; is_writable }
 }
 
 /// Whenever another call begins, works, ends or completes the array: what is there is right, or can be made complete.
@@ -963,18 +936,7 @@ fn files(path: &Path) -> Vec<std::path::PathBuf> {
 struct Kept(Memory);
 
 impl crate::object::ObjectStore for Kept {
-    fn read(&self, name: &str, begin: crate::object::ByteRange, buffer: &mut crate::Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.0.list(prefix, one)
-    }
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.0.write(name, bytes)
-    }
-    fn is_writable(&self) -> bool {
-        true
-    }
+    pass_on! { self => self.0; read list write is_writable }
 }
 
 /// Where nothing can be removed nothing is left behind, and nothing is continued.

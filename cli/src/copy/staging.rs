@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use nczchunk::object::{ByteRange, Entry, Memory, ObjectStore, Storage, read_whole};
-use nczchunk::{Array, ArrayFormat, Buffer, Description, ElementType, Result};
+use nczchunk::{Array, ArrayFormat, Buffer, Description, ElementType, Result, pass_on};
 
 /// The most bytes of a metadata document.
 const LARGEST: usize = 1 << 30;
@@ -63,17 +63,11 @@ impl ObjectStore for Staging {
         })
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.written.write(name, bytes)
-    }
+    pass_on! { self => self.written; write remove_empty }
 
     fn remove(&self, name: &str) -> Result<()> {
         self.removed().insert(name.to_owned());
         self.written.remove(name)
-    }
-
-    fn remove_empty(&self, prefix: &str) -> Result<()> {
-        self.written.remove_empty(prefix)
     }
 
     fn is_writable(&self) -> bool {
@@ -151,21 +145,7 @@ impl Drop for Changes {
 struct Unchanged(Storage);
 
 impl ObjectStore for Unchanged {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.0.read(name, begin, buffer)
-    }
-
-    fn is_link(&self, prefix: &str) -> Result<bool> {
-        self.0.is_link(prefix)
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.0.list(prefix, one)
-    }
-
-    fn list_all(&self, prefix: &str, one: &mut dyn FnMut(&str, Option<Entry>) -> Result<()>) -> Result<()> {
-        self.0.list_all(prefix, one)
-    }
+    pass_on! { self => self.0; read is_link list list_all is_concurrent }
 
     fn remove(&self, _name: &str) -> Result<()> {
         Ok(())
@@ -173,10 +153,6 @@ impl ObjectStore for Unchanged {
 
     fn is_writable(&self) -> bool {
         true
-    }
-
-    fn is_concurrent(&self) -> bool {
-        self.0.is_concurrent()
     }
 }
 

@@ -11,7 +11,8 @@ use crate::codec::{Codec, Lz4Frame};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::hyperslab::Hyperslab;
-use crate::object::{Entry, Memory, ObjectStore, PrefixedStorage, Zip, ZipWriter, pass_on, read_whole};
+use crate::object::{Memory, ObjectStore, PrefixedStorage, Zip, ZipWriter, read_whole};
+use crate::pass_on;
 use crate::variable::Endian;
 
 /// What is told of a chunk.
@@ -189,11 +190,7 @@ impl ObjectStore for Counting {
         self.0.read(name, begin, buffer)
     }
 
-    pass_on! { self => self.0;
-        list(prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()>;
-        write(name: &str, bytes: &[u8]) -> Result<()>;
-        is_writable() -> bool;
-    }
+    pass_on! { self => self.0; list write is_writable }
 }
 
 /// The metadata of an array of 10 x 12 numbers in shards.

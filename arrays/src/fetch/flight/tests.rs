@@ -13,8 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::object::delayed::DelayedStorage;
-use crate::object::{ByteRange, Entry, Memory, ObjectStore, Reference, References, Storage, Target, read_whole};
-use crate::open_object::{ObjectState, Opening, Versions};
+use crate::object::{ByteRange, Memory, ObjectStore, Reference, References, Storage, Target, read_whole};
+use crate::open_object::Opening;
+use crate::pass_on;
 use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::transfer::{Options, Transfer};
@@ -248,8 +249,8 @@ fn other_shard(is_longer: bool) -> Vec<u8> {
     let (other, array) = made(true, false, |_| {});
     array.write(&Hyperslab::new(&[0, 0], &[8, 10]), &[1000; 80]).unwrap();
     let mut buffer = [std::mem::MaybeUninit::uninit(); SHARD];
-    let mut buffer = crate::buffer::Buffer::new(&mut buffer);
-    crate::object::ObjectStore::read(&*other, "c/0/0", crate::object::ByteRange::At(0), &mut buffer).unwrap();
+    let mut buffer = Buffer::new(&mut buffer);
+    ObjectStore::read(&*other, "c/0/0", ByteRange::At(0), &mut buffer).unwrap();
     let mut shard = buffer.filled().to_vec();
     if is_longer {
         shard.splice(320..320, [0; 10]);
@@ -264,38 +265,12 @@ struct Watched<F> {
 }
 
 impl<F: Fn(&Memory, &str) + Send + Sync> ObjectStore for Watched<F> {
-    fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-        self.memory.read(name, begin, buffer)
-    }
-
-    fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
-        self.memory.read_version(name, begin, buffer)
-    }
-
-    fn versions(&self) -> Versions {
-        self.memory.versions()
-    }
+    pass_on! { self => self.memory; read read_version versions list write remove is_writable }
 
     fn open(&self, name: &str) -> Result<Opening<'_>> {
         let opening = self.memory.open(name);
         (self.opened)(&self.memory, name);
         opening
-    }
-
-    fn list(&self, prefix: &str, one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
-        self.memory.list(prefix, one)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.memory.write(name, bytes)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.memory.remove(name)
-    }
-
-    fn is_writable(&self) -> bool {
-        true
     }
 }
 

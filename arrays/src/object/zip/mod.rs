@@ -25,12 +25,13 @@ pub use self::writer::ZipWriter;
 use super::byte_range::ByteRange;
 use super::file::OneFile;
 use super::flight::Limits;
-use super::traits::{Entry, Found, ObjectStore, Route, check_name, check_prefix, latency, pass_on};
+use super::traits::{Entry, Found, ObjectStore, Route, check_name, check_prefix, latency};
 use super::whole::filled;
 use crate::alloc::{self, Scratch};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{ObjectState, Versions};
+use crate::pass_on;
 use crate::pool::{Lease, Pool};
 use crate::zstream::{Inflater, crc32, crc32_of_more};
 
@@ -416,10 +417,7 @@ impl<O: ObjectStore> ObjectStore for Zip<O> {
         true
     }
 
-    pass_on! { self => self.objects;
-        is_concurrent() -> bool;
-        gap() -> usize;
-    }
+    pass_on! { self => self.objects; is_concurrent gap }
 
     fn routed_limits(&self) -> Option<Limits> {
         // What is read of the file is in memory beside what the caller has for the entry.
