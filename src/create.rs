@@ -433,27 +433,15 @@ pub(super) unsafe fn value<'a>(
     values: *const c_void,
     texts: &'a [&'a str],
 ) -> Result<AttributeValue<'a>> {
-    /// # Safety
-    /// As for [`value`].
-    unsafe fn list<'a, T>(num_values: usize, values: *const c_void) -> Result<&'a [T]> {
-        by_promise!(required(values.cast(), num_values, "values is NULL"))
+    let element = ElementType::of_netcdf_type(r#type).ok_or(ErrorKind::ElementType)?;
+    if element == ElementType::String {
+        return Ok(AttributeValue::Texts(texts));
     }
-    const NO_TEXT: ErrorKind = ErrorKind::Argument("the string is not UTF-8");
-    Ok(by_promise!(match ElementType::of_netcdf_type(r#type).ok_or(ErrorKind::ElementType)? {
-        ElementType::Char => {
-            AttributeValue::Text(std::str::from_utf8(list(num_values, values)?).map_err(|_| NO_TEXT)?)
-        }
-        ElementType::String => AttributeValue::Texts(texts),
-        ElementType::Byte => AttributeValue::Byte(list(num_values, values)?),
-        ElementType::Short => AttributeValue::Short(list(num_values, values)?),
-        ElementType::Int => AttributeValue::Int(list(num_values, values)?),
-        ElementType::Int64 => AttributeValue::Int64(list(num_values, values)?),
-        ElementType::UByte => AttributeValue::UByte(list(num_values, values)?),
-        ElementType::UShort => AttributeValue::UShort(list(num_values, values)?),
-        ElementType::UInt => AttributeValue::UInt(list(num_values, values)?),
-        ElementType::UInt64 => AttributeValue::UInt64(list(num_values, values)?),
-        ElementType::Float => AttributeValue::Float(list(num_values, values)?),
-        ElementType::Double => AttributeValue::Double(list(num_values, values)?),
-        _ => return Err(ErrorKind::ElementType.into()),
-    }))
+    let num_bytes = num_values.saturating_mul(element.size());
+    let bytes = by_promise!(required(values.cast(), num_bytes, "values is NULL"))?;
+    if element != ElementType::Char {
+        return Ok(AttributeValue::Numbers(element, bytes));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| ErrorKind::Argument("the string is not UTF-8"))?;
+    Ok(AttributeValue::Text(text))
 }

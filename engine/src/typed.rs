@@ -75,6 +75,12 @@ unsafe impl<T: Element, const N: usize> Element for [T; N] {
     }
 }
 
+/// The bytes of values.
+pub fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
+    // SAFETY: the slice has so many bytes, all of them initialised, which nobody changes.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
 /// Reads a hyperslab in row-major order.
 ///
 /// # Errors

@@ -42,13 +42,14 @@ impl ArrayFormat {
 /// An array to create. Every setting that is left out has a default.
 ///
 /// ```
-/// use nczchunk::{AttributeValue, Description, ElementType};
+/// use nczchunk::{Description, ElementType};
 ///
+/// let attributes = [("units", "K".into()), ("valid_max", (&400f32).into())];
 /// let sst = Description::new(&[365, 90, 180], ElementType::Float)
 ///     .with_dimension_names(&["time", "lat", "lon"])
 ///     .with_chunk_shape(&[30, 90, 180])
 ///     .with_codecs(&[("zstd", r#"{"level": 3}"#)])
-///     .with_attributes(&[("units", AttributeValue::Text("K")), ("valid_max", AttributeValue::Float(&[400.0]))]);
+///     .with_attributes(&attributes);
 /// # let _ = sst;
 /// ```
 #[derive(Debug, Clone, Copy)]

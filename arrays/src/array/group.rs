@@ -213,7 +213,7 @@ mod tests {
         for format in [ArrayFormat::ZarrV2, ArrayFormat::ZarrV3, ArrayFormat::NcZarr] {
             let storage = Storage::new(Memory::new()).unwrap();
             let json = r#"{"title":"x","nested":{"a":[1]},"_nczarr_attr":{"types":{}}}"#;
-            let version = [("version", AttributeValue::Short(&[3]))];
+            let version = [("version", (&3i16).into())];
             create_group(&storage, "a/b", format, json, &version).unwrap();
             let nodes = list(&storage, "", true).unwrap();
             assert_eq!(

@@ -20,16 +20,7 @@ pub struct RetypedAttributes<'a> {
 enum Values<'a> {
     Text(String),
     Texts(Vec<&'a str>),
-    Byte(Vec<i8>),
-    Short(Vec<i16>),
-    Int(Vec<i32>),
-    Int64(Vec<i64>),
-    UByte(Vec<u8>),
-    UShort(Vec<u16>),
-    UInt(Vec<u32>),
-    UInt64(Vec<u64>),
-    Float(Vec<f32>),
-    Double(Vec<f64>),
+    Numbers(ElementType, Vec<u8>),
 }
 
 /// The fill value of an array, if it marks missing elements as `_FillValue` does elsewhere. To xarray it does so in
@@ -97,22 +88,12 @@ impl<'a> RetypedAttributes<'a> {
 
 impl<'a> Values<'a> {
     fn of(attribute: &'a Attribute) -> Result<Self> {
-        let bytes = match &attribute.values {
-            Stored::Texts(texts) => return Ok(Values::Texts(alloc::collected(texts.iter().map(String::as_str))?)),
-            Stored::Bytes(bytes) => bytes,
-        };
-        Ok(match attribute.element {
-            ElementType::Byte => Values::Byte(words(bytes, i8::from_ne_bytes)?),
-            ElementType::Short => Values::Short(words(bytes, i16::from_ne_bytes)?),
-            ElementType::Int => Values::Int(words(bytes, i32::from_ne_bytes)?),
-            ElementType::Int64 => Values::Int64(words(bytes, i64::from_ne_bytes)?),
-            ElementType::UByte => Values::UByte(alloc::copied(bytes)?),
-            ElementType::UShort => Values::UShort(words(bytes, u16::from_ne_bytes)?),
-            ElementType::UInt => Values::UInt(words(bytes, u32::from_ne_bytes)?),
-            ElementType::UInt64 => Values::UInt64(words(bytes, u64::from_ne_bytes)?),
-            ElementType::Float => Values::Float(words(bytes, f32::from_ne_bytes)?),
-            ElementType::Double => Values::Double(words(bytes, f64::from_ne_bytes)?),
-            _ => Values::Text(lossy_text(bytes)?),
+        Ok(match &attribute.values {
+            Stored::Texts(texts) => Values::Texts(alloc::collected(texts.iter().map(String::as_str))?),
+            Stored::Bytes(bytes) if zarr::is_number(attribute.element) => {
+                Values::Numbers(attribute.element, alloc::copied(bytes)?)
+            }
+            Stored::Bytes(bytes) => Values::Text(lossy_text(bytes)?),
         })
     }
 
@@ -120,27 +101,9 @@ impl<'a> Values<'a> {
         match self {
             Values::Text(text) => AttributeValue::Text(text),
             Values::Texts(texts) => AttributeValue::Texts(texts),
-            Values::Byte(values) => AttributeValue::Byte(values),
-            Values::Short(values) => AttributeValue::Short(values),
-            Values::Int(values) => AttributeValue::Int(values),
-            Values::Int64(values) => AttributeValue::Int64(values),
-            Values::UByte(values) => AttributeValue::UByte(values),
-            Values::UShort(values) => AttributeValue::UShort(values),
-            Values::UInt(values) => AttributeValue::UInt(values),
-            Values::UInt64(values) => AttributeValue::UInt64(values),
-            Values::Float(values) => AttributeValue::Float(values),
-            Values::Double(values) => AttributeValue::Double(values),
+            Values::Numbers(element, bytes) => AttributeValue::Numbers(*element, bytes),
         }
     }
-}
-
-fn words<const N: usize, T>(bytes: &[u8], word: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
-    let one = |bytes: &[u8]| {
-        let mut own = [0; N];
-        own.copy_from_slice(bytes);
-        word(own)
-    };
-    Ok(alloc::collected(bytes.chunks_exact(N).map(one))?)
 }
 
 /// The fill value of an array with such elements, if it is a number and is another JSON there.
@@ -161,9 +124,10 @@ fn fill_as_v3<'a>(own: ElementType, bytes: &[u8], element: ElementType) -> Resul
     // What the elements cannot be stays as it is.
     let whole = own.to_integer(bytes).or(Some(number as i128).filter(|_| number.fract() == 0.0));
     let whole = whole.filter(|whole| element.integers().is_some_and(|all| all.contains(whole)));
-    let integer = |whole: i128| match i64::try_from(whole) {
-        Ok(signed) => Ok(Values::Int64(alloc::copied(&[signed])?)),
-        Err(_) => Ok(Values::UInt64(alloc::copied(&[whole as u64])?)),
+    let integer = |whole: i128| {
+        // A positive integer has the same bytes, signed or not.
+        let kind = if i64::try_from(whole).is_ok() { ElementType::Int64 } else { ElementType::UInt64 };
+        Ok(Values::Numbers(kind, alloc::copied(&(whole as u64).to_ne_bytes())?))
     };
     whole.map(integer).transpose()
 }

@@ -1173,7 +1173,7 @@ fn dimensions_of_a_group_keep_their_lengths() {
 #[test]
 fn an_array_is_described_for_a_format() {
     let storage = storage();
-    let attributes = [("valid", AttributeValue::Short(&[-1, 1])), ("scale", AttributeValue::Float(&[0.1]))];
+    let attributes = [("valid", (&[-1i16, 1]).into()), ("scale", (&0.1f32).into())];
     let description = Description::new(&[4], ElementType::Char)
         .with_format(ArrayFormat::NcZarr)
         .with_dimension_names(&["t"])

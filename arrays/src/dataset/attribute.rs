@@ -62,12 +62,7 @@ impl Attribute {
         if self.element == ElementType::Char {
             return Ok(Value::Text(lossy_text(bytes)?.into()));
         }
-        let number = |bytes: &[u8]| match (self.element.to_integer(bytes), self.element.to_f64(bytes)) {
-            (Some(integer), _) => Value::number(integer),
-            (None, number) => float_as_json(number.ok_or(ErrorKind::Internal)?),
-        };
-        let mut numbers = alloc::try_collected(bytes.chunks_exact(self.element.size().max(1)).map(number))?;
-        if numbers.len() == 1 { Ok(numbers.swap_remove(0)) } else { Ok(Value::List(numbers)) }
+        numbers_as_json(self.element, bytes)
     }
 }
 
@@ -107,6 +102,16 @@ pub(crate) fn lossy_text(bytes: &[u8]) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// Numbers in native byte order as JSON: one alone, or a list.
+pub(crate) fn numbers_as_json(element: ElementType, bytes: &[u8]) -> Result<Value> {
+    let number = |bytes: &[u8]| match (element.to_integer(bytes), element.to_f64(bytes)) {
+        (Some(integer), _) => Value::number(integer),
+        (None, number) => float_as_json(number.ok_or(ErrorKind::Internal)?),
+    };
+    let mut numbers = alloc::try_collected(bytes.chunks_exact(element.size().max(1)).map(number))?;
+    if numbers.len() == 1 { Ok(numbers.swap_remove(0)) } else { Ok(Value::List(numbers)) }
 }
 
 /// A number as the shortest text that reads as the same double, the only type that readers of JSON have; what JSON

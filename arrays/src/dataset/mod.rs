@@ -19,8 +19,10 @@ mod head;
 mod node;
 mod parts;
 
+#[cfg(feature = "cfdb")]
+pub(crate) use attribute::float_as_json;
 pub use attribute::{Attribute, AttributeValues};
-pub(crate) use attribute::{Attributes, Values, float_as_json, lossy_text};
+pub(crate) use attribute::{Attributes, Values, lossy_text, numbers_as_json};
 pub(crate) use dimension::Dimensions;
 pub use dimension::GroupDimension;
 pub(crate) use format::{FileFormat, OneNode, Opener, only_group};

@@ -79,6 +79,6 @@ pub(crate) use v2::v2_of_values;
 pub(crate) use v3::read_v3;
 pub(crate) use v3::v3_of_value;
 pub use write_attributes::AttributeValue;
-pub(crate) use write_attributes::{remove_attribute, set_attribute, set_attributes_json};
+pub(crate) use write_attributes::{is_number, remove_attribute, set_attribute, set_attributes_json};
 pub(crate) use write_v2::{write_array_v2, write_attributes_v2};
 pub(crate) use write_v3::write_v3;

@@ -3,10 +3,13 @@
 //! JSON has no types of numbers, so that a number that is read again has the type that follows from its value. Only
 //! where netCDF-C's own keys are among the attributes the types are written beside them, and kept.
 
-use super::nczarr;
-use crate::dataset::float_as_json;
+use super::{dtype, nczarr};
+use crate::dataset::numbers_as_json;
+use crate::element::{ElementType, Kind};
 use crate::error::{ErrorKind, Result};
 use crate::json::{At, ByName, Value};
+use crate::typed::bytes_of;
+use crate::variable::Endian;
 
 const NO_SUCH_NAME: &str = "this name is reserved by the format";
 
@@ -18,26 +21,9 @@ pub enum AttributeValue<'a> {
     Text(&'a str),
     /// Several strings.
     Texts(&'a [&'a str]),
-    /// Signed integers of 1 byte.
-    Byte(&'a [i8]),
-    /// Signed integers of 2 bytes.
-    Short(&'a [i16]),
-    /// Signed integers of 4 bytes.
-    Int(&'a [i32]),
-    /// Signed integers of 8 bytes.
-    Int64(&'a [i64]),
-    /// Unsigned integers of 1 byte.
-    UByte(&'a [u8]),
-    /// Unsigned integers of 2 bytes.
-    UShort(&'a [u16]),
-    /// Unsigned integers of 4 bytes.
-    UInt(&'a [u32]),
-    /// Unsigned integers of 8 bytes.
-    UInt64(&'a [u64]),
-    /// Floating-point numbers of 4 bytes.
-    Float(&'a [f32]),
-    /// Floating-point numbers of 8 bytes.
-    Double(&'a [f64]),
+    /// Numbers of a type that netCDF has, as bytes in native order. A list of Rust's numbers, or one, is made into it
+    /// by `into`, as in `(&[1.5f32, 2.0]).into()`.
+    Numbers(ElementType, &'a [u8]),
 }
 
 impl<'a> From<&'a str> for AttributeValue<'a> {
@@ -53,22 +39,22 @@ impl<'a> From<&'a [&'a str]> for AttributeValue<'a> {
 }
 
 macro_rules! from_numbers {
-    ($($type:ty => $variant:ident),*) => {$(
+    ($($type:ty => $element:ident),*) => {$(
         impl<'a> From<&'a [$type]> for AttributeValue<'a> {
             fn from(values: &'a [$type]) -> Self {
-                AttributeValue::$variant(values)
+                AttributeValue::Numbers(ElementType::$element, bytes_of(values))
             }
         }
 
         impl<'a, const N: usize> From<&'a [$type; N]> for AttributeValue<'a> {
             fn from(values: &'a [$type; N]) -> Self {
-                AttributeValue::$variant(values)
+                values.as_slice().into()
             }
         }
 
         impl<'a> From<&'a $type> for AttributeValue<'a> {
             fn from(value: &'a $type) -> Self {
-                AttributeValue::$variant(std::slice::from_ref(value))
+                std::slice::from_ref(value).into()
             }
         }
     )*};
@@ -78,51 +64,37 @@ from_numbers!(
     f32 => Float, f64 => Double
 );
 
+/// Whether attributes can be numbers of a type.
+pub(crate) fn is_number(element: ElementType) -> bool {
+    element.netcdf_type() != 0 && matches!(element.kind(), Kind::Signed(_) | Kind::Unsigned(_) | Kind::Float(_))
+}
+
 impl AttributeValue<'_> {
     /// The values as JSON: one alone, or a list.
     fn json(self) -> Result<Value> {
         match self {
             AttributeValue::Text(text) => Value::text(text),
             AttributeValue::Texts(texts) => Value::list(texts.iter().map(|text| Value::text(text))),
-            AttributeValue::Byte(values) => numbers(values, Value::number),
-            AttributeValue::Short(values) => numbers(values, Value::number),
-            AttributeValue::Int(values) => numbers(values, Value::number),
-            AttributeValue::Int64(values) => numbers(values, Value::number),
-            AttributeValue::UByte(values) => numbers(values, Value::number),
-            AttributeValue::UShort(values) => numbers(values, Value::number),
-            AttributeValue::UInt(values) => numbers(values, Value::number),
-            AttributeValue::UInt64(values) => numbers(values, Value::number),
-            AttributeValue::Float(values) => numbers(values, |value| float_as_json(f64::from(value))),
-            AttributeValue::Double(values) => numbers(values, float_as_json),
+            AttributeValue::Numbers(element, _) if !is_number(element) => {
+                Err(ErrorKind::ElementType.in_object(element))
+            }
+            AttributeValue::Numbers(element, bytes) if bytes.len() % element.size() != 0 => {
+                Err(ErrorKind::Argument("an attribute's bytes must be those of whole numbers").into())
+            }
+            AttributeValue::Numbers(element, bytes) => numbers_as_json(element, bytes),
         }
     }
 
     /// The type as netCDF-C writes it beside the attributes.
     fn dtype(self) -> Result<Value> {
-        Value::text(match self {
-            AttributeValue::Text(_) => ">S1",
+        match self {
+            AttributeValue::Text(_) => Value::text(">S1"),
             AttributeValue::Texts(texts) => {
                 let longest = texts.iter().map(|text| text.len()).max().unwrap_or_default();
-                return Value::text_of(format_args!("|S{}", longest.max(1)));
+                Value::text_of(format_args!("|S{}", longest.max(1)))
             }
-            AttributeValue::Byte(_) => "|i1",
-            AttributeValue::Short(_) => "<i2",
-            AttributeValue::Int(_) => "<i4",
-            AttributeValue::Int64(_) => "<i8",
-            AttributeValue::UByte(_) => "|u1",
-            AttributeValue::UShort(_) => "<u2",
-            AttributeValue::UInt(_) => "<u4",
-            AttributeValue::UInt64(_) => "<u8",
-            AttributeValue::Float(_) => "<f4",
-            AttributeValue::Double(_) => "<f8",
-        })
-    }
-}
-
-fn numbers<T: Copy>(values: &[T], one: impl Fn(T) -> Result<Value>) -> Result<Value> {
-    match values {
-        [value] => one(*value),
-        _ => Value::list(values.iter().copied().map(one)),
+            AttributeValue::Numbers(element, _) => dtype::write(element, Endian::Little),
+        }
     }
 }
 
@@ -185,7 +157,6 @@ pub(crate) fn remove_attribute(attributes: &mut Value, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::dataset::Values;
-    use crate::element::ElementType;
     use crate::json::{compact, read};
     use crate::zarr::attributes::attribute;
 
@@ -203,11 +174,18 @@ mod tests {
         assert_eq!(set("{}", "a", (&[f64::NAN, 1e300, -f64::INFINITY]).into()), r#"{"a":[NaN,1e300,-Infinity]}"#);
         assert_eq!(set("{}", "a", (&u64::MAX).into()), r#"{"a":18446744073709551615}"#);
         assert_eq!(set("{}", "a", AttributeValue::Texts(&["x"])), r#"{"a":["x"]}"#);
-        assert_eq!(set("{}", "a", AttributeValue::Double(&[])), r#"{"a":[]}"#);
+        assert_eq!(set("{}", "a", AttributeValue::Numbers(ElementType::Double, &[])), r#"{"a":[]}"#);
         let mut attributes = Value::Object(Vec::new());
         for name in ["", "_ARRAY_DIMENSIONS", "_nczarr_attr"] {
             assert!(set_attribute(&mut attributes, name, "x".into()).is_err());
         }
+        let mut refused = |element, bytes| {
+            set_attribute(&mut attributes, "a", AttributeValue::Numbers(element, bytes)).unwrap_err().kind()
+        };
+        for element in [ElementType::Half, ElementType::Char, ElementType::String, ElementType::Text { len: 2 }] {
+            assert_eq!(refused(element, &[0; 2]), ErrorKind::ElementType);
+        }
+        assert!(matches!(refused(ElementType::Int, &[0; 6]), ErrorKind::Argument(_)));
     }
 
     #[test]

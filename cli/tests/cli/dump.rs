@@ -192,7 +192,7 @@ fn values_are_unpacked() {
     assert_eq!(npy(&ran.out).0, header("<i2", "(4,)"));
     // Values of 4 bytes, as the attributes.
     let single = Description::new(&[1], ElementType::Short);
-    let scale = [("scale_factor", nczchunk::AttributeValue::Float(&[0.1]))];
+    let scale = [("scale_factor", (&0.1f32).into())];
     let directory = Temporary::new();
     let single = single.with_format(ArrayFormat::NcZarr).with_dimension_names(&["x"]).with_attributes(&scale);
     Array::create(&*directory, "a", &single).unwrap().write(&Hyperslab::all(), &[7i16]).unwrap();
