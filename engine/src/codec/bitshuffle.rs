@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, boxed};
 use super::planes::bits;
-use super::traits::{Codec, decoded_only};
+use super::traits::{Codec, decoded_only, named};
 use crate::alloc::Scratch;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
@@ -141,9 +141,7 @@ impl Bitshuffle {
 }
 
 impl Codec for Bitshuffle {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, says_too_little_room);
 
     /// What blocks of 8 bytes take, encoded with zstd.
     fn encoded_bound(&self, decoded_size: usize) -> usize {
@@ -183,10 +181,6 @@ impl Codec for Bitshuffle {
             decoded.write(blocks.take(blocks.size - in_planes)?);
         }
         Ok(())
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     decoded_only!(NAME, "it is decoded only");

@@ -10,7 +10,7 @@ use std::ops::Range;
 use libbz2_rs_sys as sys;
 
 use super::definition::{Definition, Setting, boxed};
-use super::traits::{self, Codec, InNumcodecs};
+use super::traits::{self, Codec, named};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -164,9 +164,7 @@ fn encode_steps(stream: &mut sys::bz_stream, mut input: &[u8], encoded: &mut Buf
 }
 
 impl Codec for Bz2 {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, in_numcodecs);
 
     /// The source is bzlib.h's manual: one percent and 600 bytes. Some room more is for the streams of others, for this
     /// is also what a codec before may be given.
@@ -187,10 +185,6 @@ impl Codec for Bz2 {
                 return Ok(());
             }
         }
-    }
-
-    fn numcodecs(&self) -> Option<InNumcodecs> {
-        Some(("bz2", None))
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::definition::boxed;
 use super::steps::Steps;
-use super::traits::{Codec, written};
+use super::traits::{Codec, named, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -67,9 +67,7 @@ macro_rules! codec_with_sum {
     ($feature:literal, $sum:ty) => {
         #[cfg(feature = $feature)]
         impl Codec for $sum {
-            fn name(&self) -> &str {
-                Self::NAME
-            }
+            super::traits::named!(Self::NAME, says_too_little_room);
 
             fn numcodecs(&self) -> Option<super::traits::InNumcodecs> {
                 Self::IS_NUMCODECS.then_some((Self::NAME, None))
@@ -107,10 +105,6 @@ macro_rules! codec_with_sum {
                 Ok(true)
             }
 
-            fn says_too_little_room(&self) -> bool {
-                true
-            }
-
             fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
                 written(encoded.write(decoded) && encoded.write(&Self::of(decoded).to_le_bytes()), Self::NAME)
             }
@@ -134,9 +128,7 @@ pub(super) fn at<S: Sum + Codec + Default + 'static>(place: &str) -> Result<Box<
 struct First<S>(PhantomData<S>);
 
 impl<S: Sum> Codec for First<S> {
-    fn name(&self) -> &str {
-        S::NAME
-    }
+    named!(S::NAME, says_too_little_room);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         decoded_size.saturating_add(SUM)
@@ -180,10 +172,6 @@ impl<S: Sum> Codec for First<S> {
         let data = if is_verified { verified_first::<S>(encoded)? } else { encoded.get(SUM..).unwrap_or_default() };
         steps.give(data)?;
         Ok(true)
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

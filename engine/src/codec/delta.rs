@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, Setting, Settings, Stage, boxed};
 use super::numbers::{self, Number, Numbers, check_whole, rounded};
-use super::traits::{Codec, written};
+use super::traits::{Codec, named, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -52,9 +52,7 @@ fn combined(
 }
 
 impl Codec for Delta {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         (decoded_size / self.decoded.element_size()).saturating_mul(self.encoded.element_size())

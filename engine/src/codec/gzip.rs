@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::definition::{Definition, Setting, boxed};
 use super::deflate::{self, Streams, bound, corrupt, ends_early};
 use super::steps::Steps;
-use super::traits::{Codec, InNumcodecs, written};
+use super::traits::{Codec, named, written};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::zstream::{crc32, crc32_of_more};
@@ -48,9 +48,7 @@ impl Default for Gzip {
 }
 
 impl Codec for Gzip {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, in_numcodecs, says_too_little_room);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         bound(decoded_size)
@@ -90,14 +88,6 @@ impl Codec for Gzip {
 
     fn working_memory(&self, _decoded_size: usize, _encodes: bool) -> usize {
         deflate::WORKING_MEMORY
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
-    }
-
-    fn numcodecs(&self) -> Option<InNumcodecs> {
-        Some(("gzip", None))
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::definition::{Definition, boxed};
-use super::traits::{Codec, decoded_only};
+use super::traits::{Codec, decoded_only, named};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -58,9 +58,7 @@ fn decode(encoded: &[u8], least: usize, to: &mut [u8]) -> Result<usize> {
 }
 
 impl Codec for Lzf {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, says_too_little_room);
 
     /// All as it is, in pieces of 32 bytes.
     fn encoded_bound(&self, decoded_size: usize) -> usize {
@@ -71,10 +69,6 @@ impl Codec for Lzf {
         let len = decode(encoded, needed.end, decoded.zeroed())?;
         decoded.truncate(len);
         Ok(())
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     decoded_only!(NAME, "it is decoded only");

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, boxed};
 use super::highest_first::HighestFirst;
-use super::traits::{Codec, decoded_only};
+use super::traits::{Codec, decoded_only, named};
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
@@ -147,9 +147,7 @@ impl Field {
 }
 
 impl Codec for Nbit {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, says_too_little_room);
 
     /// The filter gives a byte more where the last bit is that of a byte.
     fn encoded_bound(&self, decoded_size: usize) -> usize {
@@ -176,10 +174,6 @@ impl Codec for Nbit {
             }
         }
         Ok(())
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     decoded_only!(NAME, "it is decoded only");

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::definition::{Elements, Settings, boxed};
-use super::traits::{Codec, written};
+use super::traits::{Codec, named, written};
 use crate::buffer::Buffer;
 use crate::element::{Kind, native, native_word};
 use crate::error::{Error, ErrorKind, Result};
@@ -287,9 +287,7 @@ fn convert<const PARTS: usize>(
 }
 
 impl<M: EachNumber> Codec for Each<M> {
-    fn name(&self) -> &str {
-        M::NAME
-    }
+    named!(M::NAME);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         (decoded_size / self.decoded.element_size()).saturating_mul(self.encoded.element_size())

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, Elements, Given, Setting, Settings, Stage, Written, boxed};
 use super::numbers::Numbers;
-use super::traits::{Codec, written};
+use super::traits::{Codec, named, written};
 use crate::buffer::Buffer;
 use crate::element::Kind;
 use crate::error::{Error, ErrorKind, Result};
@@ -162,9 +162,7 @@ impl Bits<'_> {
 }
 
 impl Codec for PackBits {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         let padding = usize::from(self.padding != Padding::Nowhere);

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, boxed};
 use super::highest_first::{HighestFirst, mask};
-use super::traits::{Codec, decoded_only};
+use super::traits::{Codec, decoded_only, named};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -83,9 +83,7 @@ impl ScaleOffset {
 }
 
 impl Codec for ScaleOffset {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, says_too_little_room);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         decoded_size.saturating_add(HEADER + 1)
@@ -126,10 +124,6 @@ impl Codec for ScaleOffset {
             }
         }
         Ok(())
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     decoded_only!(NAME, "it is decoded only");

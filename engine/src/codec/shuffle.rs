@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, Given, Setting, boxed};
 use super::planes::bytes;
-use super::traits::{Codec, EncodedRanges, InNumcodecs, written};
+use super::traits::{Codec, EncodedRanges, InNumcodecs, named, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -63,9 +63,7 @@ impl Shuffle {
 }
 
 impl Codec for Shuffle {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, says_too_little_room);
 
     fn numcodecs(&self) -> Option<InNumcodecs> {
         Some(("shuffle", Some(self.size)))
@@ -109,10 +107,6 @@ impl Codec for Shuffle {
             ranges.push(needed.start.max(in_planes)..needed.end);
         }
         Ok(Some((ranges, stands_for)))
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     fn decoded_for(&self, needed: Range<usize>) -> usize {

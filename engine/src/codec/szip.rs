@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use super::definition::{Definition, boxed};
 use super::highest_first::{HighestFirst, mask};
-use super::traits::{Codec, decoded_only};
+use super::traits::{Codec, decoded_only, named};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -208,9 +208,7 @@ impl Szip {
 }
 
 impl Codec for Szip {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, says_too_little_room);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         decoded_size.saturating_add(decoded_size / 2 + 64)
@@ -243,10 +241,6 @@ impl Codec for Szip {
             self.block(&mut bits, &mut samples)?.ok_or_else(|| corrupt("the data end early"))?;
         }
         Ok(())
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     decoded_only!(NAME, "it is decoded only");

@@ -132,6 +132,28 @@ pub trait Codec: Send + Sync {
     }
 }
 
+/// The name of a [`Codec`], and which of these is so: it has that name in numcodecs, and it says too little room.
+macro_rules! named {
+    (@in_numcodecs $name:expr) => {
+        fn numcodecs(&self) -> Option<$crate::codec::InNumcodecs> {
+            Some(($name, None))
+        }
+    };
+    (@says_too_little_room $name:expr) => {
+        fn says_too_little_room(&self) -> bool {
+            true
+        }
+    };
+    ($name:expr $(, $fact:ident)*) => {
+        fn name(&self) -> &str {
+            $name
+        }
+
+        $($crate::codec::traits::named!(@$fact $name);)*
+    };
+}
+pub(super) use named;
+
 /// The part of a [`Codec`] that encodes, for one that only decodes; and what it says of that.
 #[allow(unused_macros, reason = "codecs use it, and all of them can be left out")]
 macro_rules! decoded_only {

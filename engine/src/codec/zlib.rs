@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::definition::{Definition, Setting, boxed};
 use super::deflate::{self, Streams, bound, corrupt};
 use super::steps::Steps;
-use super::traits::{Codec, InNumcodecs};
+use super::traits::{Codec, named};
 use crate::buffer::Buffer;
 use crate::error::Result;
 
@@ -55,9 +55,7 @@ fn check_header(encoded: &[u8]) -> Result<()> {
 }
 
 impl Codec for Zlib {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, in_numcodecs, says_too_little_room);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         bound(decoded_size)
@@ -80,14 +78,6 @@ impl Codec for Zlib {
 
     fn working_memory(&self, _decoded_size: usize, _encodes: bool) -> usize {
         deflate::WORKING_MEMORY
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
-    }
-
-    fn numcodecs(&self) -> Option<InNumcodecs> {
-        Some(("zlib", None))
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

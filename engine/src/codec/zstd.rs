@@ -12,7 +12,7 @@ use zstd_sys as sys;
 
 use super::definition::{Definition, Setting, Written, boxed};
 use super::steps::Steps;
-use super::traits::{Codec, InNumcodecs};
+use super::traits::{Codec, named};
 use crate::alloc::{OnePointer, Scratch};
 use crate::buffer::Buffer;
 use crate::error::{Error, ErrorKind, Result};
@@ -106,13 +106,7 @@ impl Default for Zstd {
 }
 
 impl Codec for Zstd {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn numcodecs(&self) -> Option<InNumcodecs> {
-        Some(("zstd", None))
-    }
+    named!(NAME, in_numcodecs, says_too_little_room);
 
     /// The source is zstd.h, ZSTD_COMPRESSBOUND.
     fn encoded_bound(&self, decoded_size: usize) -> usize {
@@ -142,10 +136,6 @@ impl Codec for Zstd {
             return Err(corrupt("the data has several frames"));
         }
         decode_in_steps(encoded, steps)
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     fn working_memory(&self, decoded_size: usize, encodes: bool) -> usize {

@@ -25,7 +25,7 @@ pub use state::{Blosc, BloscShuffle};
 
 use super::definition::{Definition, Given, Kind, Setting, Written, boxed};
 use super::steps::Steps;
-use super::traits::{Codec, InNumcodecs};
+use super::traits::{Codec, named};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use header::NAME;
@@ -103,13 +103,7 @@ pub(super) const CODECS: &[Definition] = &[Definition {
 const LARGEST_TYPE: i64 = 255;
 
 impl Codec for Blosc {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn numcodecs(&self) -> Option<InNumcodecs> {
-        Some(("blosc", None))
-    }
+    named!(NAME, in_numcodecs, says_too_little_room);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         decoded_size.saturating_add(header::LEN)
@@ -135,10 +129,6 @@ impl Codec for Blosc {
         #[cfg(not(feature = "zstd"))]
         let inner: usize = if encodes { 1 << 20 } else { 256 << 10 };
         inner.saturating_add(block.saturating_mul(4))
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {

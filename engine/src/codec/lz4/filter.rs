@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::block::{self, NAME, corrupt};
 use crate::buffer::Buffer;
-use crate::codec::traits::{Codec, decoded_only};
+use crate::codec::traits::{Codec, decoded_only, named};
 use crate::error::{ErrorKind, Result};
 
 /// The codec.
@@ -22,9 +22,7 @@ fn number<const N: usize>(bytes: &[u8]) -> Result<([u8; N], &[u8])> {
 }
 
 impl Codec for Lz4Filter {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME, says_too_little_room);
 
     /// What blocks of one byte take.
     fn encoded_bound(&self, decoded_size: usize) -> usize {
@@ -61,10 +59,6 @@ impl Codec for Lz4Filter {
             }
         }
         Ok(())
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     decoded_only!(NAME, "HDF5's filter is decoded only");

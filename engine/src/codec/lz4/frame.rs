@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::block::{NAME, corrupt, decode_behind};
 use super::xxh32::xxh32;
 use crate::buffer::Buffer;
-use crate::codec::traits::{Codec, decoded_only};
+use crate::codec::traits::{Codec, decoded_only, named};
 use crate::error::{ErrorKind, Result};
 
 const MAGIC: [u8; 4] = 0x184D_2204u32.to_le_bytes();
@@ -135,9 +135,7 @@ impl<'f> Input<'f> {
 }
 
 impl Codec for Lz4Frame {
-    fn name(&self) -> &str {
-        NAME
-    }
+    named!(NAME);
 
     /// What a frame takes of blocks that are stored as they are, with all checksums.
     fn encoded_bound(&self, decoded_size: usize) -> usize {

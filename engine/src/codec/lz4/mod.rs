@@ -17,7 +17,7 @@ use std::ops::Range;
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
 use super::definition::{Definition, Setting, boxed};
-use super::traits::{Codec, InNumcodecs, written};
+use super::traits::{Codec, named, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 use block::{NAME, corrupt};
@@ -45,13 +45,7 @@ const LARGEST: usize = 0x7E00_0000;
 pub struct Lz4;
 
 impl Codec for Lz4 {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn numcodecs(&self) -> Option<InNumcodecs> {
-        Some(("lz4", None))
-    }
+    named!(NAME, in_numcodecs, says_too_little_room);
 
     fn encoded_bound(&self, decoded_size: usize) -> usize {
         SIZE.saturating_add(block_bound(decoded_size))
@@ -73,10 +67,6 @@ impl Codec for Lz4 {
         // SAFETY: so many bytes of the empty buffer have been written.
         unsafe { decoded.set_filled(least) };
         Ok(())
-    }
-
-    fn says_too_little_room(&self) -> bool {
-        true
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
