@@ -95,6 +95,9 @@ pub use json::{ChangedMember, changed_members};
 pub use nczchunk_engine::codec::has as has_codec;
 #[doc(inline)]
 pub use nczchunk_engine::codec::public::*;
+// For the program.
+#[doc(hidden)]
+pub use nczchunk_engine::element::{Kind, native_word};
 #[doc(inline)]
 pub use nczchunk_engine::open_object::{ObjectState, OpenObject, Opening, Versions};
 #[doc(inline)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use nczchunk::ElementType;
+use nczchunk::{ElementType, Kind, native_word};
 
 use crate::screen;
 use crate::time;
@@ -49,20 +49,18 @@ pub fn encode(element: ElementType, number: Number) -> Option<Vec<u8>> {
         Number::Float(float) if float.fract() == 0.0 && float.abs() < 1e20 => Some(float as i128),
         Number::Float(_) => None,
     };
-    Some(match element {
-        ElementType::Byte => i8::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
-        ElementType::UByte => u8::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
-        ElementType::Short => i16::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
-        ElementType::UShort => u16::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
-        ElementType::Int => i32::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
-        ElementType::UInt => u32::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
-        ElementType::Int64 | ElementType::Time { .. } => i64::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
-        ElementType::UInt64 => u64::try_from(integer?).ok()?.to_ne_bytes().to_vec(),
-        ElementType::Half => half_bits(number.as_f64()).to_ne_bytes().to_vec(),
-        ElementType::Float => (number.as_f64() as f32).to_ne_bytes().to_vec(),
-        ElementType::Double => number.as_f64().to_ne_bytes().to_vec(),
+    let bits = match (element, element.kind()) {
+        (ElementType::Half | ElementType::Float | ElementType::Double, Kind::Float(format)) => {
+            let value = number.as_f64();
+            format.bits_of(value).or_else(|| format.bits_of(f64::INFINITY.copysign(value)))?
+        }
+        (_, Kind::Time) => i64::try_from(integer?).ok()? as u64,
+        (_, Kind::Signed(8..) | Kind::Unsigned(8..)) => {
+            integer.filter(|integer| element.integers().is_some_and(|all| all.contains(integer)))? as u64
+        }
         _ => return None,
-    })
+    };
+    Some(native_word(bits, element.size())[..element.size()].to_vec())
 }
 
 /// Adds an element as text: numbers with as few digits as tell them from others, texts as they are.
@@ -144,23 +142,6 @@ fn push_unicode(text: &mut String, bytes: &[u8]) {
 /// The value of a floating-point number of 2 bytes.
 fn half(bits: u16) -> f64 {
     ElementType::Half.to_f64(&bits.to_ne_bytes()).unwrap_or(f64::NAN)
-}
-
-/// The number of 2 bytes that is nearest to a number, and even if two are; infinity beyond the largest one.
-fn half_bits(value: f64) -> u16 {
-    const NAN: u16 = 0x7e00;
-    const INFINITY: u16 = 0x7c00;
-    let sign = u16::from(value.is_sign_negative()) << 15;
-    let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(-14);
-    if value.is_nan() {
-        return NAN;
-    }
-    if exponent > 15 {
-        return sign | INFINITY;
-    }
-    // Numbers of one exponent are multiples of a step. What rounds up to the next exponent carries into it.
-    let steps = (value.abs() * 2f64.powi(10 - exponent)).round_ties_even() as u16;
-    sign | ((((exponent + 14) as u16) << 10) + steps)
 }
 
 /// Adds the number with the fewest digits that is nearer to it than to its neighbours.
