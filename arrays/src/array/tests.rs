@@ -185,7 +185,8 @@ fn a_stored_length_that_cannot_be_right_is_an_error_whatever_is_needed() {
 #[cfg(all(feature = "zip", not(miri)))]
 #[test]
 fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
-    let path = std::env::temp_dir().join(format!("nczchunk-zip-verify-{}.zip", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("zip-verify");
+    let path = directory.join("a.zip");
     let plain = Description::new(&[4000], ElementType::Int).with_chunk_shape(&[2000]).with_codecs(&[]);
     let sharded = plain.with_shard_shape(&[4000]);
     let strings = Description::new(&[4], ElementType::String).with_chunk_shape(&[4]).with_codecs(&[]);
@@ -233,7 +234,6 @@ fn what_is_in_a_zip_file_is_compared_with_its_checksum() {
     let mut array = Array::open(&path, "strings", Access::Read).unwrap();
     array.set_verify(true);
     assert!(array.read_strings(&Hyperslab::new(&[1], &[1])).is_err());
-    std::fs::remove_file(path).unwrap();
 }
 
 #[cfg(feature = "codecs")]
@@ -777,7 +777,8 @@ fn an_array_that_is_gone_is_not_half_made_again() {
 #[cfg(feature = "zip")]
 #[test]
 fn arrays_are_created_in_a_new_zip_file() {
-    let path = std::env::temp_dir().join(format!("nczchunk-created-{}.zip", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("created");
+    let path = directory.join("a.zip");
     let storage = Storage::new(crate::object::ZipWriter::create(&path).unwrap()).unwrap();
     for name in ["a/b", "c"] {
         let array = Array::create_in(&storage, name, &Description::new(&[6], ElementType::Short)).unwrap();
@@ -793,14 +794,14 @@ fn arrays_are_created_in_a_new_zip_file() {
     assert_eq!(list(&open_storage(&path).unwrap(), "", true).unwrap().len(), 4);
     std::fs::write(&path, b"#!/bin/sh\n").unwrap();
     assert_eq!(open_storage(&path).err().unwrap().kind(), ErrorKind::UnknownFormat);
-    std::fs::remove_file(&path).unwrap();
 }
 
 /// A directory that is packed with its name before all others is a storage as if it were not.
 #[cfg(feature = "zip")]
 #[test]
 fn a_directory_within_a_zip_file_is_the_storage() {
-    let path = std::env::temp_dir().join(format!("nczchunk-packed-{}.zip", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("packed");
+    let path = directory.join("a.zip");
     let writer = crate::object::ZipWriter::create(&path).unwrap();
     let storage = Storage::new(crate::object::PrefixedStorage::new(writer, "v.zarr").unwrap()).unwrap();
     let array = Array::create_in(&storage, "", &Description::new(&[3], ElementType::Short)).unwrap();
@@ -816,14 +817,14 @@ fn a_directory_within_a_zip_file_is_the_storage() {
     for name in ["v", "v.zarr/x", "v.zarr/v.zarr", "v.zarrs"] {
         assert_eq!(Array::open(&path, name, Access::Read).err().unwrap().kind(), ErrorKind::NotFound("array"));
     }
-    std::fs::remove_file(&path).unwrap();
 }
 
 /// What other readers open in a packed directory by its name and the array's is found by both names.
 #[cfg(feature = "zip")]
 #[test]
 fn names_in_a_zip_file_may_begin_with_its_one_directory() {
-    let path = std::env::temp_dir().join(format!("nczchunk-top-{}.zip", std::process::id()));
+    let directory = crate::object::testing::Temporary::new("top");
+    let path = directory.join("a.zip");
     let create = |names: &[&str]| {
         let writer = crate::object::ZipWriter::create(&path).unwrap();
         let storage = Storage::new(crate::object::PrefixedStorage::new(writer, "data").unwrap()).unwrap();
@@ -848,7 +849,6 @@ fn names_in_a_zip_file_may_begin_with_its_one_directory() {
     // The names are not clear.
     create(&["f4", "data/f4"]);
     assert_eq!((read("f4").unwrap(), read("data/f4").unwrap()), (vec![0], vec![1]));
-    std::fs::remove_file(&path).unwrap();
 }
 
 /// A storage with the array `x` that is described.

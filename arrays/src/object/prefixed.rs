@@ -255,7 +255,7 @@ mod tests {
     #[cfg(all(unix, not(miri)))]
     #[test]
     fn a_storage_below_a_prefix_is_below_the_directories_above() {
-        let top = std::env::temp_dir().join(format!("nczchunk-below-{}", std::process::id()));
+        let top = crate::object::testing::Temporary::new("below");
         std::fs::create_dir_all(top.join("a/b/c")).unwrap();
         let at = |path: &str| crate::object::Directory::open(top.join(path)).unwrap();
         let location = |path: &str| at(path).location("").unwrap().unwrap();
@@ -268,7 +268,6 @@ mod tests {
         let nowhere = PrefixedStorage::new(at("a"), "x/y").unwrap();
         assert!(nowhere.is_below(location("a")).unwrap() && !nowhere.is_below(location("a/b")).unwrap());
         assert!(!PrefixedStorage::new(Memory::new(), "x").unwrap().is_below(location("a")).unwrap());
-        std::fs::remove_dir_all(top).unwrap();
     }
 
     /// A storage that has nothing, and keeps what it was asked for.

@@ -286,37 +286,17 @@ fn elements_of_another_type_of_the_same_size_are_refused() {
     assert_eq!(objects(&to, "b"), [""; 0]);
 }
 
-/// A directory that is removed at the end.
-#[cfg(all(not(miri), feature = "zip"))]
-struct Scratch(std::path::PathBuf);
-
-#[cfg(all(not(miri), feature = "zip"))]
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nczchunk-rechunk-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-}
-
-#[cfg(all(not(miri), feature = "zip"))]
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
-}
-
 /// A call that was killed while it wrote the first of what is temporary has left a file that no storage lists.
 #[test]
 #[cfg(all(target_os = "linux", not(miri), feature = "zip"))]
 fn a_call_that_was_killed_at_once_is_begun_again() {
-    let scratch = Scratch::new("killed");
-    let storage = create_storage(&scratch.0).unwrap();
+    let scratch = crate::object::testing::Temporary::new("killed");
+    let storage = create_storage(&scratch).unwrap();
     let (array, expected) = maps(&storage);
     let mut dead = std::process::Command::new("true").spawn().unwrap();
     dead.wait().unwrap();
     for left in ["mark", "journal.json", "1.2.3/begun"] {
-        let left = scratch.0.join("x").join(WORK).join(left);
+        let left = scratch.join("x").join(WORK).join(left);
         let (directory, last) = (left.parent().unwrap(), left.file_name().unwrap().to_str().unwrap());
         std::fs::create_dir_all(directory).unwrap();
         std::fs::write(directory.join(format!(".{last}.{}.1.partial", dead.id())), b"").unwrap();
@@ -324,7 +304,7 @@ fn a_call_that_was_killed_at_once_is_begun_again() {
         let new =
             array.describe(|same| rechunk_in(&array, &storage, "x", &same.with_chunk_shape(&[240, 10, 10]), &options));
         assert!(values(&new.unwrap().array) == expected);
-        std::fs::remove_dir_all(scratch.0.join("x")).unwrap();
+        std::fs::remove_dir_all(scratch.join("x")).unwrap();
     }
 }
 
@@ -332,8 +312,8 @@ fn a_call_that_was_killed_at_once_is_begun_again() {
 #[test]
 #[cfg(all(unix, not(miri), feature = "zip"))]
 fn sources_in_files_are_told_from_what_replaces_them() {
-    let scratch = Scratch::new("sources");
-    let at = |name: &str| scratch.0.join(name);
+    let scratch = crate::object::testing::Temporary::new("sources");
+    let at = |name: &str| scratch.join(name);
     let create = |storage: &Storage| {
         let names = ["t", "y", "x"];
         let description = Description::new(&[8, 4, 4], ElementType::Int).with_dimension_names(&names);
@@ -380,9 +360,10 @@ fn sources_in_files_are_told_from_what_replaces_them() {
 #[test]
 #[cfg(all(not(miri), feature = "zip"))]
 fn what_ends_in_a_zip_file_leaves_nothing_elsewhere() {
-    let (storage, temporary, scratch) = (memory(), memory(), Scratch::new("zip"));
+    let (storage, temporary) = (memory(), memory());
+    let scratch = crate::object::testing::Temporary::new("zip");
     let (array, _) = maps(&storage);
-    let to = Storage::new(crate::object::ZipWriter::create(scratch.0.join("a.zip")).unwrap()).unwrap();
+    let to = Storage::new(crate::object::ZipWriter::create(scratch.join("a.zip")).unwrap()).unwrap();
     let most = Cell::new(0);
     let stop = |at: Progress| {
         most.set(objects(&temporary, "").len().max(most.get()));
@@ -887,12 +868,12 @@ fn what_is_there_is_not_overwritten() {
 #[test]
 #[cfg(all(unix, not(miri), feature = "zip"))]
 fn the_new_array_is_apart_from_the_source() {
-    let scratch = Scratch::new("apart");
-    let storage = create_storage(&scratch.0).unwrap();
+    let scratch = crate::object::testing::Temporary::new("apart");
+    let storage = create_storage(&scratch).unwrap();
     let (array, expected) = source(&storage, &[8, 8], &[1, 8]);
-    let of_its_own = Array::open(scratch.0.join("source"), "", Access::Read).unwrap();
-    std::os::unix::fs::symlink(scratch.0.join("source"), scratch.0.join("link")).unwrap();
-    let before = files(&scratch.0);
+    let of_its_own = Array::open(scratch.join("source"), "", Access::Read).unwrap();
+    std::os::unix::fs::symlink(scratch.join("source"), scratch.join("link")).unwrap();
+    let before = files(&scratch);
     let options = RechunkOptions::default();
     for array in [&array, &of_its_own] {
         for (path, name) in [
@@ -906,17 +887,17 @@ fn the_new_array_is_apart_from_the_source() {
             ("", "source/x"),
             ("", ""),
         ] {
-            let path = scratch.0.join(path);
+            let path = scratch.join(path);
             let refused = array.describe(|same| rechunk(array, &path, name, &same.with_chunk_shape(&[8, 1]), &options));
             let error = refused.err().unwrap();
             let kinds = [ErrorKind::Argument(WITHIN), ErrorKind::Argument(AROUND), ErrorKind::Exists];
             assert!(kinds.contains(&error.kind()), "{path:?} {name}: {error}");
         }
-        let beside = array.describe(|same| rechunk(array, &scratch.0, "beside", &same, &options)).unwrap();
+        let beside = array.describe(|same| rechunk(array, &scratch, "beside", &same, &options)).unwrap();
         assert_eq!(values(&beside.array), expected);
-        std::fs::remove_dir_all(scratch.0.join("beside")).unwrap();
+        std::fs::remove_dir_all(scratch.join("beside")).unwrap();
     }
-    assert_eq!(files(&scratch.0), before);
+    assert_eq!(files(&scratch), before);
 }
 
 #[cfg(all(unix, not(miri), feature = "zip"))]

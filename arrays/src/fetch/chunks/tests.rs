@@ -1,7 +1,7 @@
 //! Where chunks are: what is told of every format is compared with what these bytes are, read from the storage as `dd`
 //! reads them, and decoded by the codecs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
@@ -11,6 +11,7 @@ use crate::codec::{Codec, Lz4Frame};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::hyperslab::Hyperslab;
+use crate::object::testing::Temporary;
 use crate::object::{Memory, ObjectStore, PrefixedStorage, Zip, ZipWriter, read_whole};
 use crate::pass_on;
 use crate::variable::Endian;
@@ -252,30 +253,14 @@ fn an_index_that_cannot_be_right_is_an_error() {
     assert!(located(&array, &Hyperslab::all()).is_ok());
 }
 
-/// A path that is removed with what it is.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new(name: &str) -> Self {
-        Temporary(std::env::temp_dir().join(format!("nczchunk-locate-{}-{name}", std::process::id())))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 /// In a directory objects are files below the path, for one that is opened there, too.
 #[test]
 fn objects_of_a_directory_are_files_below_its_path() {
-    let path = Temporary::new("directory");
+    let path = Temporary::new("locate");
     for description in [plain(), plain().with_chunk_shape(&[2, 2]).with_shard_shape(&[6, 4])] {
-        let array = Array::create(&path.0, "g/a", &description.with_overwrite(true).with_codecs(&[])).unwrap();
+        let array = Array::create(&path, "g/a", &description.with_overwrite(true).with_codecs(&[])).unwrap();
         write(&array);
-        let (stored, _) = compare(&array, &[], |name| std::fs::read(path.0.join(name)).unwrap());
+        let (stored, _) = compare(&array, &[], |name| std::fs::read(path.join(name)).unwrap());
         assert!(stored >= 4);
     }
 }
@@ -284,18 +269,19 @@ fn objects_of_a_directory_are_files_below_its_path() {
 #[test]
 fn objects_of_a_zip_file_are_its_entries() {
     for top in ["", "top"] {
-        let path = Temporary::new(&format!("{top}.zip"));
+        let directory = Temporary::new("locate");
+        let path = directory.join("a.zip");
         let name = if top.is_empty() { "a" } else { "top/a" };
-        let zip = Storage::new(PrefixedStorage::new(ZipWriter::create(&path.0).unwrap(), top).unwrap()).unwrap();
+        let zip = Storage::new(PrefixedStorage::new(ZipWriter::create(&path).unwrap(), top).unwrap()).unwrap();
         write(&Array::create_in(&zip, "beside", &plain()).unwrap());
         write(&Array::create_in(&zip, "a", &plain().with_codecs(&[])).unwrap());
         zip.finish().unwrap();
-        let entries = Zip::open(&path.0).unwrap();
+        let entries = Zip::open(&path).unwrap();
         for name in ["a", name] {
-            let array = Array::open(&path.0, name, Access::Read).unwrap();
+            let array = Array::open(&path, name, Access::Read).unwrap();
             assert_eq!(compare(&array, &[], |name| object(&entries, name)), (4, 8));
         }
-        let below = PrefixedStorage::new(Zip::open(&path.0).unwrap(), top).unwrap();
+        let below = PrefixedStorage::new(Zip::open(&path).unwrap(), top).unwrap();
         let array = Array::open_in(&Storage::new(below).unwrap(), "a", Access::Read).unwrap();
         assert_eq!(compare(&array, &[], |name| object(&entries, name)), (4, 8));
     }
