@@ -15,6 +15,18 @@
 //! A fault is something that an adversary does. It is done at the n-th call, for every n, and at every call; each way
 //! to read or write is tried with it.
 
+/// The faults of an adversary, and the list of them.
+macro_rules! faults {
+    ($($(#[$words:meta])* $fault:ident,)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        enum Fault {
+            $($(#[$words])* $fault,)*
+        }
+
+        const FAULTS: [Fault; [$(Fault::$fault),*].len()] = [$(Fault::$fault),*];
+    };
+}
+
 #[path = "adversary/chunk_reader.rs"]
 mod chunk_reader;
 #[path = "adversary/codec.rs"]

@@ -10,8 +10,7 @@ use nczchunk::{Buffer, Cache, ChunkReader, ChunkStore, ErrorKind, Filled, Hypers
 use super::zero_copy::AsTheyAre;
 use super::*;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
+faults! {
     Fails,
     /// It fills the buffer, or stores the chunk, and then fails.
     FailsLate,
@@ -46,31 +45,6 @@ enum Fault {
     /// It says that it answers later, and cannot.
     SaysLater,
 }
-
-const FAULTS: [Fault; 22] = [
-    Fault::Fails,
-    Fault::FailsLate,
-    Fault::Panics,
-    Fault::PanicsLate,
-    Fault::PanicsStored,
-    Fault::Absent,
-    Fault::Nothing,
-    Fault::NothingOfMore,
-    Fault::NothingOfAll,
-    Fault::HalfOfAll,
-    Fault::Half,
-    Fault::AllOfLess,
-    Fault::AllOfMore,
-    Fault::More,
-    Fault::Zeros,
-    Fault::Gaps,
-    Fault::Lies,
-    Fault::Enters,
-    Fault::EntersByThreads,
-    Fault::Writes,
-    Fault::Wavers,
-    Fault::SaysLater,
-];
 
 /// How a store is set up.
 #[derive(Debug, Clone, Copy, PartialEq)]

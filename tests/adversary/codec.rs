@@ -10,8 +10,7 @@ use nczchunk::{Buffer, Cache, ChunkStore, Codec, ErrorKind, Filled, Request, Res
 use super::zero_copy::AsTheyAre;
 use super::*;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
+faults! {
     Fails,
     /// It does what it should, and then fails.
     FailsLate,
@@ -34,25 +33,6 @@ enum Fault {
     /// It says something else each time it is asked.
     Wavers,
 }
-
-const FAULTS: [Fault; 16] = [
-    Fault::Fails,
-    Fault::FailsLate,
-    Fault::Panics,
-    Fault::PanicsLate,
-    Fault::Nothing,
-    Fault::Half,
-    Fault::More,
-    Fault::Zeros,
-    Fault::Gaps,
-    Fault::Lies,
-    Fault::NeedsNothing,
-    Fault::NeedsBeyond,
-    Fault::NeedsBackwards,
-    Fault::BoundsToAll,
-    Fault::BoundsToNothing,
-    Fault::Wavers,
-];
 
 #[derive(Clone)]
 struct Adversary {

@@ -10,8 +10,7 @@ use nczchunk::{Array, ArrayFormat, Buffer, Cache, Description, ElementType, Erro
 
 use super::*;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
+faults! {
     Fails,
     /// It does what it should, and then fails.
     FailsLate,
@@ -39,26 +38,6 @@ enum Fault {
     /// It says something else each time it is asked what it can do.
     Wavers,
 }
-
-const FAULTS: [Fault; 17] = [
-    Fault::Fails,
-    Fault::FailsLate,
-    Fault::Panics,
-    Fault::PanicsLate,
-    Fault::Absent,
-    Fault::Nothing,
-    Fault::NothingOfMore,
-    Fault::NothingOfAll,
-    Fault::Half,
-    Fault::AllOfLess,
-    Fault::AllOfMore,
-    Fault::More,
-    Fault::Zeros,
-    Fault::Lies,
-    Fault::ListsAnything,
-    Fault::Enters,
-    Fault::Wavers,
-];
 
 struct Adversary {
     memory: Memory,

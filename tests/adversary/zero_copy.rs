@@ -11,8 +11,7 @@ use nczchunk::{
 
 use super::*;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
+faults! {
     /// It fails, and has given nothing.
     Fails,
     /// It forgets whom it should give the chunk to.
@@ -36,24 +35,6 @@ enum Fault {
     /// It says something else each time it is asked what it can do.
     Wavers,
 }
-
-const FAULTS: [Fault; 15] = [
-    Fault::Fails,
-    Fault::Forgets,
-    Fault::FailsLate,
-    Fault::Panics,
-    Fault::PanicsLate,
-    Fault::Empty,
-    Fault::Short,
-    Fault::Long,
-    Fault::Huge,
-    Fault::Absent,
-    Fault::FillValues,
-    Fault::ShortFillValues,
-    Fault::Lies,
-    Fault::Enters,
-    Fault::Wavers,
-];
 
 struct Adversary {
     is_foreign: bool,
