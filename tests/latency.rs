@@ -104,25 +104,17 @@ impl AsyncStore for Later {
         state.now = state.now.max(due);
         let found = self.objects.lock().unwrap().get(read.name()).map(|object| {
             let begin = read.begin();
-            read.fill(|buffer| buffer.write(part(object, begin, buffer.capacity())));
-            (object.len() as u64, Some(1))
+            (read.fill(|buffer| begin.copy(object, buffer)), Some(1))
         });
         read.answer(Ok(found));
         Ok(())
     }
 }
 
-fn part(object: &[u8], begin: ByteRange, room: usize) -> &[u8] {
-    let rest = &object[begin.offset(object.len() as u64) as usize..];
-    &rest[..rest.len().min(room)]
-}
-
 impl ObjectStore for Far {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         let objects = self.0.store().objects.lock().unwrap();
-        let Some(object) = objects.get(name) else { return Ok(None) };
-        buffer.write(part(object, begin, buffer.capacity()));
-        Ok(Some(object.len() as u64))
+        Ok(objects.get(name).map(|object| begin.copy(object, buffer)))
     }
 
     fn list(&self, _prefix: &str, _one: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -163,13 +163,7 @@ impl Objects {
     /// Reads an object as it was found.
     fn read(&self, found: Option<Object>, begin: ByteRange, buffer: &mut Buffer<'_>) -> Option<ObjectState> {
         let Object { bytes, version } = found?;
-        let offset = match begin {
-            ByteRange::At(offset) => (offset as usize).min(bytes.len()),
-            ByteRange::BeforeEnd(offset) => bytes.len().saturating_sub(offset as usize),
-        };
-        let rest = &bytes[offset..];
-        buffer.write(&rest[..rest.len().min(buffer.capacity())]);
-        Some((bytes.len() as u64, self.has_versions.then_some(version.into())))
+        Some((begin.copy(&bytes, buffer), self.has_versions.then_some(version.into())))
     }
 }
 

@@ -193,8 +193,7 @@ mod tests {
 
     impl ObjectStore for Short {
         fn read(&self, _: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-            let rest = &self.0[begin.offset(self.0.len() as u64) as usize..];
-            buffer.write(&rest[..rest.len().min(buffer.capacity())]);
+            begin.copy(self.0, buffer);
             Ok(Some(1000))
         }
         fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {

@@ -40,12 +40,7 @@ impl MetadataKept {
 /// Reads a document that was read before; the inner `None` if there is none.
 fn read_kept(all: &Documents, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>, usize> {
     let at = all.binary_search_by(|(kept, _)| kept.as_str().cmp(name))?;
-    let Some(bytes) = &all[at].1 else { return Ok(None) };
-    let len = bytes.len() as u64;
-    let first = usize::try_from(begin.offset(len)).unwrap_or(usize::MAX);
-    let rest = bytes.get(first..).unwrap_or_default();
-    buffer.write(rest.get(..buffer.capacity()).unwrap_or(rest));
-    Ok(Some(len))
+    Ok(all[at].1.as_ref().map(|bytes| begin.copy(bytes, buffer)))
 }
 
 impl ObjectStore for MetadataKept {

@@ -110,12 +110,7 @@ impl ObjectStore for References {
     fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
         match self.find(name)? {
             None => Ok(None),
-            Some(Reference::Bytes(bytes)) => {
-                let offset = begin.offset(bytes.len() as u64) as usize;
-                let rest = bytes.get(offset..).unwrap_or_default();
-                buffer.write(&rest[..rest.len().min(buffer.capacity())]);
-                Ok(Some(bytes.len() as u64))
-            }
+            Some(Reference::Bytes(bytes)) => Ok(Some(begin.copy(&bytes, buffer))),
             Some(Reference::Target(target, None)) => {
                 let Target { store, name } = &*target;
                 store.read(name, begin, buffer)?.map(Some).ok_or_else(|| nowhere(name))

@@ -186,7 +186,7 @@ impl Wish {
     }
 }
 
-fn is_zip(path: &Path) -> bool {
+pub(super) fn is_zip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
 }
 

@@ -1,13 +1,13 @@
 //! `nczchunk rechunk`: an array or a whole group with other chunks, within a limit of memory, which is continued where
 //! it was ended.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use nczchunk::object::{Directory, Memory, Storage, read_whole};
 use nczchunk::{Array, RechunkPlan};
 
-use super::destination::{self, Destination};
+use super::destination::{self, Destination, is_zip};
 use super::group::Group;
 use super::new_array::{NewArray, Part};
 use super::transfer::{self, How};
@@ -190,10 +190,6 @@ impl Rechunk {
         storage.remove(MARK)?;
         println(&words)
     }
-}
-
-fn is_zip(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
 }
 
 /// How it is done, in words.

@@ -83,11 +83,9 @@ impl ObjectStore for Counted {
         assert_eq!(name, "zip");
         let is_whole = self.reads.fetch_add(1, Ordering::Relaxed) < self.whole_reads;
         let bytes = if is_whole { &self.bytes[..] } else { &[] };
-        let rest = &bytes[begin.offset(bytes.len() as u64) as usize..];
-        let part = &rest[..rest.len().min(buffer.capacity())];
-        self.bytes_read.fetch_add(part.len(), Ordering::Relaxed);
-        buffer.write(part);
-        Ok(Some(bytes.len() as u64))
+        let len = begin.copy(bytes, buffer);
+        self.bytes_read.fetch_add(buffer.filled().len(), Ordering::Relaxed);
+        Ok(Some(len))
     }
 
     fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> Result<()>) -> Result<()> {
