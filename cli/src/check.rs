@@ -448,8 +448,8 @@ fn indices(chunk: &[isize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nczchunk::object::{Entry, Memory, ObjectStore};
-    use nczchunk::{Description, Hyperslab};
+    use nczchunk::object::{ByteRange, Entry, Memory, ObjectStore};
+    use nczchunk::{Buffer, Description, Hyperslab, pass_on};
 
     /// A storage that the system does not let read the objects whose names end with a text.
     struct Refusing(Memory, &'static str);
@@ -467,17 +467,7 @@ mod tests {
             self.0.read(name, begin, buffer)
         }
 
-        fn list(&self, below: &str, one: &mut dyn FnMut(&str, Entry) -> nczchunk::Result<()>) -> nczchunk::Result<()> {
-            self.0.list(below, one)
-        }
-
-        fn write(&self, name: &str, bytes: &[u8]) -> nczchunk::Result<()> {
-            self.0.write(name, bytes)
-        }
-
-        fn is_writable(&self) -> bool {
-            true
-        }
+        pass_on! { self => self.0; list write is_writable }
     }
 
     #[test]
@@ -502,7 +492,7 @@ mod tests {
     struct Mute(Memory);
 
     impl ObjectStore for Mute {
-        nczchunk::pass_on! { self => self.0; read write is_writable }
+        pass_on! { self => self.0; read write is_writable }
 
         fn list(&self, _: &str, _: &mut dyn FnMut(&str, Entry) -> nczchunk::Result<()>) -> nczchunk::Result<()> {
             Ok(())

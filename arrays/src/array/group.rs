@@ -193,7 +193,7 @@ mod tests {
     use crate::array::list;
     use crate::buffer::Buffer;
     use crate::object::{ByteRange, Entry, ObjectStore, read_whole};
-    use crate::{Array, Description, ElementType, ObjectState};
+    use crate::{Array, Description, ElementType, ObjectState, pass_on};
     use std::collections::HashMap;
     use std::sync::{Arc, Mutex};
 
@@ -254,9 +254,8 @@ mod tests {
     }
 
     impl ObjectStore for Arc<Raced> {
-        fn read(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<u64>> {
-            self.memory.read(name, begin, buffer)
-        }
+        pass_on! { self => self.memory; read remove is_writable }
+
         fn read_version(&self, name: &str, begin: ByteRange, buffer: &mut Buffer<'_>) -> Result<Option<ObjectState>> {
             let version = self.versions.lock().unwrap().get(name).copied();
             Ok(self.memory.read(name, begin, buffer)?.map(|len| (len, version)))
@@ -277,12 +276,6 @@ mod tests {
             if now == before { self.write(name, bytes) } else { Err(ErrorKind::Conflict.in_object(name)) }
         }
         fn compares(&self) -> bool {
-            true
-        }
-        fn remove(&self, name: &str) -> Result<()> {
-            self.memory.remove(name)
-        }
-        fn is_writable(&self) -> bool {
             true
         }
     }
