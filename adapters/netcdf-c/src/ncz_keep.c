@@ -25,9 +25,7 @@
 #include <intrin.h>
 #endif
 #ifndef _WIN32
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 #endif
 
 #if NETCDF_CACHE_COUNTS
@@ -184,16 +182,16 @@ static size_t setting(const char* key, size_t usual)
 /* The most memory that this program has taken, in bytes, as Linux tells it; 0 if it does not. */
 static size_t most_of_program(void)
 {
-    char status[4096];
-    const char* found;
-    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t len = file < 0 ? -1 : read(file, status, sizeof status - 1);
+    FILE* status = fopen("/proc/self/status", "r");
+    char line[256];
+    size_t most = 0;
 
-    if (file >= 0)
-        close(file);
-    status[len < 0 ? 0 : len] = '\0';
-    found = strstr(status, "VmHWM:");
-    return found == NULL ? 0 : (size_t)strtoull(found + strlen("VmHWM:"), NULL, 10) * 1024;
+    while (most == 0 && status != NULL && fgets(line, sizeof line, status) != NULL)
+        if (strncmp(line, "VmHWM:", strlen("VmHWM:")) == 0)
+            most = (size_t)strtoull(line + strlen("VmHWM:"), NULL, 10) * 1024;
+    if (status != NULL)
+        fclose(status);
+    return most;
 }
 #endif
 
