@@ -400,7 +400,7 @@ int nczchunk_array_write_lists(const nczchunk_array *array,
 
 /**
  * An attribute. Set struct_size before a call fills it in. The pointers belong to the array, and are valid until the
- * attributes are changed or the array is closed.
+ * attributes are changed or the array is closed, resized or refreshed.
  */
 typedef struct nczchunk_attribute {
     /**
@@ -688,7 +688,8 @@ int nczchunk_array_create_in(const nczchunk_storage *storage,
 
 /**
  * Changes the shape of an array that was opened with NCZCHUNK_WRITE. shape has a length for each dimension. The
- * array's variable changes too; do not use plans that were made with it any more.
+ * array's variable changes too; do not use plans that were made with it any more, nor strings that the array's
+ * functions returned.
  *
  * Chunks (or shards) outside the new shape are removed. Where the new shape cuts through a chunk or shard, the part
  * that is cut off becomes fill values. So reads return fill values there if the array grows again. (Data that another
@@ -1070,11 +1071,13 @@ int nczchunk_group_remove_attribute(const nczchunk_storage *storage,
 /**
  * Consolidates a group: copies the metadata of all arrays and groups in it into its own metadata, as zarr-python does.
  * A reader then finds all of them with one request. Consolidated metadata of the groups in it are not used, and stay
- * as they are. Calls of the library that change any of the metadata remove the copies; other programs may not.
+ * as they are. Calls of the library that change any of the metadata remove the copies; other programs may not. Of a
+ * member that changes during this call the copy may be the one before.
  *
  * Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_ENCZARR (metadata in the
- * group that are not JSON), NCZCHUNK_ENOTBUILT (the storage cannot list its objects), NCZCHUNK_EPERM (the storage is
- * read-only), NCZCHUNK_ENOMEM, and those of the storage.
+ * group that are not JSON), NCZCHUNK_ENOTBUILT (the storage cannot list its objects), the errno value EAGAIN (the
+ * document that is written was changed, made or removed meanwhile, where the storage can tell), NCZCHUNK_EPERM (the
+ * storage is read-only), NCZCHUNK_ENOMEM, and those of the storage.
  */
 NCZCHUNK_API NCZCHUNK_MUST_USE
 int nczchunk_group_consolidate(const nczchunk_storage *storage,
@@ -1493,7 +1496,8 @@ typedef struct nczchunk_memory_limits {
     size_t string_chunk_bytes;
     /**
      * The most bytes that the metadata in one document take while they are read: about twice the size of their text,
-     * plus 100 for each JSON value. Default 1 GiB.
+     * plus 100 for each JSON value. The headers and trees of an HDF5 file and each Parquet file of references
+     * count as documents. Default 1 GiB.
      */
     size_t metadata_bytes;
 } nczchunk_memory_limits;

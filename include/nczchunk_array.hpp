@@ -123,7 +123,7 @@ template <std::size_t N> struct Element<std::array<std::byte, N>> {
 // ATTRIBUTES
 
 /// An attribute of an array. It refers to memory of the array's, and is valid until the array's attributes are changed
-/// or the array is closed. An attribute of a Node is valid until the callback returns.
+/// or the array is closed, resized or refreshed. An attribute of a Node is valid until the callback returns.
 class Attribute {
   public:
     explicit Attribute(const nczchunk_attribute &attribute) noexcept : attribute_(attribute) {}
@@ -1382,8 +1382,8 @@ class Array {
         });
     }
 
-    /// All attributes, in the order in which they are stored. They are valid until one is changed. Throws if they
-    /// cannot be read, even if the rest of the array can.
+    /// All attributes, in the order in which they are stored. They are valid until one is changed or the
+    /// array is closed, resized or refreshed. Throws if they cannot be read, even if the rest of the array can.
     std::vector<Attribute> attributes() const
     {
         std::vector<Attribute> all;

@@ -5,7 +5,7 @@
 use super::prelude::*;
 
 /// An attribute. Set struct_size before a call fills it in. The pointers belong to the array, and are valid until the
-/// attributes are changed or the array is closed.
+/// attributes are changed or the array is closed, resized or refreshed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nczchunk_attribute {

@@ -158,7 +158,8 @@ pub unsafe extern "C" fn nczchunk_array_create_in(
 }
 
 /// Changes the shape of an array that was opened with NCZCHUNK_WRITE. shape has a length for each dimension. The
-/// array's variable changes too; do not use plans that were made with it any more.
+/// array's variable changes too; do not use plans that were made with it any more, nor strings that the array's
+/// functions returned.
 ///
 /// Chunks (or shards) outside the new shape are removed. Where the new shape cuts through a chunk or shard, the part
 /// that is cut off becomes fill values. So reads return fill values there if the array grows again. (Data that another

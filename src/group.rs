@@ -126,11 +126,13 @@ pub unsafe extern "C" fn nczchunk_group_remove_attribute(
 
 /// Consolidates a group: copies the metadata of all arrays and groups in it into its own metadata, as zarr-python does.
 /// A reader then finds all of them with one request. Consolidated metadata of the groups in it are not used, and stay
-/// as they are. Calls of the library that change any of the metadata remove the copies; other programs may not.
+/// as they are. Calls of the library that change any of the metadata remove the copies; other programs may not. Of a
+/// member that changes during this call the copy may be the one before.
 ///
 /// Errors: NCZCHUNK_EINVAL (storage is NULL), NCZCHUNK_ENOTFOUND (no such group), NCZCHUNK_ENCZARR (metadata in the
-/// group that are not JSON), NCZCHUNK_ENOTBUILT (the storage cannot list its objects), NCZCHUNK_EPERM (the storage is
-/// read-only), NCZCHUNK_ENOMEM, and those of the storage.
+/// group that are not JSON), NCZCHUNK_ENOTBUILT (the storage cannot list its objects), the errno value EAGAIN (the
+/// document that is written was changed, made or removed meanwhile, where the storage can tell), NCZCHUNK_EPERM (the
+/// storage is read-only), NCZCHUNK_ENOMEM, and those of the storage.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nczchunk_group_consolidate(
     storage: *const nczchunk_storage,

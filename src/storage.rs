@@ -201,7 +201,8 @@ pub struct nczchunk_memory_limits {
     /// addition. Default 256 MiB.
     pub string_chunk_bytes: usize,
     /// The most bytes that the metadata in one document take while they are read: about twice the size of their text,
-    /// plus 100 for each JSON value. Default 1 GiB.
+    /// plus 100 for each JSON value. The headers and trees of an HDF5 file and each Parquet file of references
+    /// count as documents. Default 1 GiB.
     pub metadata_bytes: usize,
 }
 growing!(nczchunk_memory_limits, metadata_bytes: usize);

@@ -22,7 +22,8 @@ pub struct MemoryLimits {
     /// while it is read from an HDF5 file. The default is 256 MiB.
     pub string_chunk_bytes: usize,
     /// The most bytes that the metadata in one document take while they are read: about twice the size of its
-    /// text, plus 100 for each JSON value. The default is 1 GiB.
+    /// text, plus 100 for each JSON value. The headers and trees of an HDF5 file and each Parquet file of references
+    /// count as documents. The default is 1 GiB.
     pub metadata_bytes: usize,
 }
 

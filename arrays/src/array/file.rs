@@ -94,7 +94,7 @@ impl FileKind {
             const FIXED: &str = "a booklet file with values of fixed length, which cfdb does not write";
             return Err(ErrorKind::Unsupported(FIXED).into());
         }
-        if references::may_be(first) {
+        if references::may_be(first.get(..MAGIC_BYTES).unwrap_or(first)) {
             return Ok(FileKind::References);
         }
         for row in FORMATS {

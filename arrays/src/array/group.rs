@@ -143,11 +143,12 @@ fn writable_group<'n>(storage: &Storage, group: &'n str) -> Result<(&'n str, For
 ///
 /// # Errors
 /// `NotFound` if there is no such group; `Metadata` for a document that is no JSON; `Unsupported` if the storage cannot
-/// list its objects; `Conflict` if another has changed the group meanwhile, where the storage can tell; `ReadOnly`,
+/// list its objects, and as for changes of the group; `Conflict` if the document that is written was changed, made or
+/// removed meanwhile, where the storage can tell (a member that changes meanwhile may be as it was before); `ReadOnly`,
 /// `OutOfMemory`, and those of the storage, also of reading or listing a member: then nothing is written.
 pub fn consolidate(storage: &Storage, group: &str) -> Result<()> {
     let (group, format) = writable_group(storage, group)?;
-    // What another changes from here on, in the group or in what it had consolidated, is found when it is written.
+    // If this document is another one when it is written, another has changed the group, or what it had consolidated.
     let object = documents::below(group, if format == Format::V2 { V2_CONSOLIDATED } else { V3 })?;
     let before = documents::version(storage, &object)?;
     let mut found = Value::Object(Vec::new());

@@ -6,6 +6,7 @@
 use std::mem::MaybeUninit;
 use std::path::Path;
 
+use super::backing::Stored;
 use super::documents::{V2_ARRAY, V2_ATTRIBUTES, below};
 #[cfg(not(feature = "parquet"))]
 use super::references::WITHOUT_PARQUET;
@@ -152,7 +153,7 @@ impl Writing<'_> {
             })?;
             alloc::push(&mut codecs, (id, number))?;
         }
-        let mut chunks = chunks(array)?;
+        let mut chunks = chunks(array, EACH)?;
         let names = self.dimension_names(array)?;
         let mut shape = Vec::new();
         for ((dimension, len), chunk) in variable.dimensions().iter().zip(longest).zip(&chunks.shape) {
@@ -282,26 +283,27 @@ fn marks_missing(array: &Array) -> Option<&[u8]> {
     is_one.then_some(bytes)
 }
 
-/// Of an array with more chunks than this only those in objects that are listed are looked for, so that the time is
-/// that of what is stored, whatever shape the metadata claim.
+/// An array of up to so many chunks is asked for each of them. Where there are more, the stored objects are listed, so
+/// that the time is that of what is stored, whatever shape the metadata claim.
 const EACH: usize = 1 << 24;
 
-/// Calls `one` with the hyperslab of each object of an array that is stored.
-fn each_stored(array: &Array, one: &mut dyn FnMut(&Hyperslab<'_>) -> Result<()>) -> Result<()> {
+/// The same of an array in a file, which tells where a chunk is without a request, and lists nothing.
+const EACH_IN_FILE: usize = 1 << 30;
+
+/// Calls `one` with the hyperslab of each stored object of an array. Returns `false` if they cannot be listed.
+fn each_stored(array: &Array, one: &mut dyn FnMut(&Hyperslab<'_>) -> Result<()>) -> Result<bool> {
     let dimensions = array.variable().grid(Access::Write).dimensions();
-    let is_listed = array.each_stored_object(&mut |indices| {
+    array.each_stored_object(&mut |indices| {
         let extent =
             |(dimension, &index): (&Dimension, &isize)| dimension.chunk(index).ok_or(ErrorKind::Internal.into());
         let extents = dims::try_collect(indices.len(), dimensions.iter().zip(indices).map(extent))?;
         let start = dims::copied(extents.iter().map(|extent| extent.start))?;
         one(&Hyperslab::new(&start, &dims::copied(extents.iter().map(|extent| extent.len))?))
-    })?;
-    let too_many = "references to an array of more than 16777216 chunks whose stored chunks cannot be listed";
-    if is_listed { Ok(()) } else { Err(ErrorKind::Unsupported(too_many).into()) }
+    })
 }
 
-/// The chunks of an array that are stored, each of them whole.
-fn chunks(array: &Array) -> Result<Chunks> {
+/// The chunks of an array that are stored, each of them whole. `each`: see [`EACH`].
+fn chunks(array: &Array, each: usize) -> Result<Chunks> {
     let variable = array.variable();
     let shape = alloc::collected(variable.dimensions().iter().map(Dimension::chunklen))?;
     let mut chunks = Chunks { shape, stored: Vec::new(), has_absent: false };
@@ -317,12 +319,14 @@ fn chunks(array: &Array) -> Result<Chunks> {
         })
     };
     let count = variable.dimensions().iter().try_fold(1usize, |count, d| count.checked_mul(d.num_chunks()));
-    if count.is_some_and(|count| count <= EACH) {
+    let most = if matches!(array.stored, Stored::Zarr(_)) { each } else { EACH_IN_FILE };
+    if count.is_none_or(|count| count > each) && each_stored(array, &mut locate)? {
+        chunks.has_absent = count != Some(chunks.stored.len());
+        chunks.stored.sort_unstable_by(|one, other| one.indices.cmp(&other.indices));
+    } else if count.is_some_and(|count| count <= most) {
         locate(&Hyperslab::all())?;
     } else {
-        each_stored(array, &mut locate)?;
-        chunks.has_absent = true;
-        chunks.stored.sort_unstable_by(|one, other| one.indices.cmp(&other.indices));
+        return Err(ErrorKind::Unsupported("references to more chunks than can be looked for one by one").into());
     }
     let unsupported = |what, chunk: &Chunk| Error::from(ErrorKind::Unsupported(what)).in_chunk(&chunk.indices);
     for chunk in &chunks.stored {
@@ -431,4 +435,30 @@ fn divided(mut chunks: Chunks, apart: usize, bytes: u64) -> Result<Chunks> {
     }
     chunks.stored = stored;
     Ok(chunks)
+}
+
+#[cfg(all(test, feature = "codecs"))]
+mod tests {
+    use super::*;
+
+    /// What is listed is what is found one by one, also where nothing is absent, and in shards.
+    #[test]
+    fn listed_chunks_are_those_that_are_found_one_by_one() {
+        let plain =
+            Description::new(&[8, 6], ElementType::Short).with_chunk_shape(&[2, 3]).with_codecs(&[("zstd", "")]);
+        for description in [plain, plain.with_shard_shape(&[4, 6])] {
+            let array = Array::create_in(&Storage::new(Memory::new()).unwrap(), "a", &description).unwrap();
+            for rows in [0, 3, 8] {
+                let values: Vec<i16> = (1..=rows as i16 * 6).collect();
+                array.write(&Hyperslab::new(&[0, 0], &[rows, 6]), &values).unwrap();
+                let found = [EACH, 0].map(|each| {
+                    let found = chunks(&array, each).unwrap();
+                    let place = |chunk: Chunk| (chunk.indices, chunk.object, chunk.offset, chunk.len);
+                    (found.has_absent, found.stored.into_iter().map(place).collect::<Vec<_>>())
+                });
+                assert_eq!(found[0], found[1]);
+                assert_eq!((found[0].0, found[0].1.len()), (rows < 8, rows.div_ceil(2) * 2));
+            }
+        }
+    }
 }

@@ -609,9 +609,9 @@ impl<'s, 'f> ChunkFlight<'s, 'f> {
         }
     }
 
-    /// An index is there, and with it chunks: those that are there with all their bytes are not read any more. Of those
-    /// that were asked for when it had been sent already it may have older bytes than the call for them may have, and
-    /// of those that are placed by another index, of an object that was replaced, others.
+    /// An index is there, and with it chunks: those that are there with all their bytes are not read any more. A chunk
+    /// that was asked for after the index had been sent is read by a request of its own: these bytes may be older than
+    /// that call allows. So is one that another index has placed, for the object was replaced since.
     fn land_with_index(&mut self, read: IndexRead, opened: &Opened) {
         let state = opened.state;
         if !read.has_chunks() {

@@ -13,7 +13,7 @@ use super::traits::{Entry, ObjectStore};
 use super::{paths, positioned};
 use crate::alloc;
 use crate::buffer::Buffer;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::open_object::{Opening, Versions};
 
 /// A file that is not kept open: a storage whose only object is called [`OneFile::NAME`]. There may be more of them
@@ -36,10 +36,10 @@ impl ReopenedFile {
     fn open_again(&self) -> Result<Option<(File, u64)>> {
         let file = match paths::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
+            file => file.map_err(|error| Error::from(error).in_object(self.path.display()))?,
         };
         if version_of(&file) != self.version {
-            return Err(ErrorKind::Changed.into());
+            return Err(ErrorKind::Changed.in_object(self.path.display()));
         }
         let len = retry_eintr(|| file.metadata())?.len();
         Ok(Some((file, len)))

@@ -338,7 +338,7 @@ pub(super) fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.is_empty() { Ok(()) } else { check_name(prefix) }
 }
 
-/// Defines methods of a storage, which are named, by those of another storage:
+/// Defines the named methods of a storage as calls of the same methods of another storage:
 ///
 /// ```text
 /// pass_on! { self => self.objects; list verify }   where verify is  self.objects.verify(name)

@@ -132,7 +132,8 @@ pub trait Codec: Send + Sync {
     }
 }
 
-/// The name of a [`Codec`], and which of these is so: it has that name in numcodecs, and it says too little room.
+/// Defines what a [`Codec`] states by constants: its name and, if they are listed, that numcodecs has a codec of this
+/// name, and that it says if there is too little room.
 macro_rules! named {
     (@in_numcodecs $name:expr) => {
         fn numcodecs(&self) -> Option<$crate::codec::InNumcodecs> {

@@ -343,7 +343,7 @@ impl<'a> Transfer<'a> {
                 return Some(block);
             }
             // Ever more at a time, so that a clock is looked at a few times only, and not where nothing is left.
-            block *= 4;
+            block *= if block < 16 { 4 } else { 2 };
             elapsed = if queue.num_waiting() > 0 { begun.elapsed() } else { WORK_PER_THREAD };
             (elapsed < WORK_PER_THREAD).then_some(block)
         };

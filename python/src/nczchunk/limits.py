@@ -23,7 +23,8 @@ class MemoryLimits(_Limits):
     string_chunk_bytes: the most bytes of a chunk of variable-length strings, stored or decoded; each string takes 8
         more bytes; 256 MiB by default.
     metadata_bytes: the most bytes that the metadata in one document take while they are read: about twice the size of
-        their text, plus 100 for each JSON value; 1 GiB by default.
+        their text, plus 100 for each JSON value; the headers and trees of an HDF5 file and each Parquet file of
+        references count as documents; 1 GiB by default.
 
     None stands for the default.
     """

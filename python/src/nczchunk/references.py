@@ -51,5 +51,5 @@ def _split(output: str) -> tuple[str, str]:
         return f"{directory}{mark}{fragment}", file
     directory, file = output.rsplit("/", 1) if "://" in output else os.path.split(os.path.abspath(output))
     # The library would create it.
-    os.stat(os.fsdecode(local_path(directory)))
+    os.stat(os.fsdecode(local_path(directory)) or "/")
     return directory, file
