@@ -163,7 +163,8 @@ def report(results, latencies):
         scale = 1024 if what == "bytes" else 1
         out += [f"## {words}", ""]
         if what == "peak":
-            out += ["Of a process that does it once, Python and the library included, as its parent sees it.", ""]
+            out += ["Of a process that does it once, Python and the library included, as the system tells the process "
+                    "itself (`VmHWM`).", ""]
         rows = [[row, *(cell(last[row][who], lambda found: f"{found[what] / scale:.0f}")
                         for who in ["nczchunk", *PEERS])] for row in data.ROWS]
         table(out, ["", "nczchunk", *PEERS], rows)
