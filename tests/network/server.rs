@@ -274,9 +274,7 @@ fn serve(stream: &TcpStream, state: &State) {
         let query = query.map(|(name, value)| (name.to_owned(), decoded(&value.replace('+', " ")))).collect();
         let request = Request { method, path: decoded(path), query, headers, body };
         state.most.fetch_max(state.requests_in_flight.fetch_add(1, SeqCst) + 1, SeqCst);
-        let goes_on = answer(stream, state, &request);
-        state.requests_in_flight.fetch_sub(1, SeqCst);
-        if !goes_on {
+        if !answer(stream, state, &request) {
             let _ = stream.shutdown(Shutdown::Both);
             return;
         }
@@ -310,12 +308,17 @@ fn answer(mut stream: &TcpStream, state: &State, request: &Request) -> bool {
         _ => faults.pop_front(),
     });
     let fault = fault.or_else(|| state.always.lock().unwrap().get(path).cloned());
+    // Whoever has the answer finds that the request is not in flight any more.
+    if !matches!(fault, Some(Fault::Silent)) {
+        state.requests_in_flight.fetch_sub(1, SeqCst);
+    }
     match &fault {
         Some(Fault::Closed) => return false,
         Some(Fault::Silent) => {
             while !state.is_over.load(SeqCst) && !is_closed(stream) {
                 std::thread::sleep(Duration::from_millis(5));
             }
+            state.requests_in_flight.fetch_sub(1, SeqCst);
             return false;
         }
         Some(Fault::Status(status, lines)) => {
