@@ -41,6 +41,15 @@ impl Stored {
         }
     }
 
+    /// Whether it is in a file, or in several.
+    pub(super) fn is_in_file(&self) -> bool {
+        match self {
+            Stored::File(_) => true,
+            Stored::Joined(first) => first.is_in_file(),
+            Stored::Zarr(_) => false,
+        }
+    }
+
     /// Whether it is stored in chunks, or cut into some as its lengths have it.
     pub(super) fn has_chunks(&self) -> bool {
         match self {

@@ -6,7 +6,6 @@
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-use super::backing::Stored;
 use super::documents::{V2_ARRAY, V2_ATTRIBUTES, below};
 #[cfg(not(feature = "parquet"))]
 use super::references::WITHOUT_PARQUET;
@@ -287,7 +286,7 @@ fn marks_missing(array: &Array) -> Option<&[u8]> {
 /// that the time is that of what is stored, whatever shape the metadata claim.
 const EACH: usize = 1 << 24;
 
-/// The same of an array in a file, which tells where a chunk is without a request, and lists nothing.
+/// The same of an array in a file, which tells where most chunks are without a request, and lists nothing.
 const EACH_IN_FILE: usize = 1 << 30;
 
 /// Calls `one` with the hyperslab of each stored object of an array. Returns `false` if they cannot be listed.
@@ -319,7 +318,7 @@ fn chunks(array: &Array, each: usize) -> Result<Chunks> {
         })
     };
     let count = variable.dimensions().iter().try_fold(1usize, |count, d| count.checked_mul(d.num_chunks()));
-    let most = if matches!(array.stored, Stored::Zarr(_)) { each } else { EACH_IN_FILE };
+    let most = if array.stored.is_in_file() { EACH_IN_FILE } else { each };
     if count.is_none_or(|count| count > each) && each_stored(array, &mut locate)? {
         chunks.has_absent = count != Some(chunks.stored.len());
         chunks.stored.sort_unstable_by(|one, other| one.indices.cmp(&other.indices));
