@@ -21,8 +21,8 @@ use std::fmt::Write;
 use super::message::Message;
 use super::prelude::*;
 use super::progress::nczchunk_progress;
+use nczchunk_engine::alloc::try_box;
 use nczchunk_engine::cancel::CancelGuard;
-use nczchunk_engine::shared::Shared;
 use nczchunk_engine::threads::Team;
 use nczchunk_engine::transfer::{Options, Progress};
 
@@ -34,6 +34,7 @@ pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_contex
     by_promise!(report(std::ptr::null_mut(), || hand_over(context, || {
         Ok(nczchunk_context {
             threads: 1,
+            keeps_threads: false,
             team: None,
             uses_cache: true,
             progress: None,
@@ -156,15 +157,13 @@ pub unsafe extern "C" fn nczchunk_context_set_keeps_threads(
     keeps_threads: c_int,
 ) -> c_int {
     let Some(context) = by_promise!(context.as_mut()) else { return nczchunk_engine::status::EINVAL };
-    let before = context.team.is_some();
-    if before != (keeps_threads != 0) {
-        context.team = match before {
-            true => None,
-            false => match Shared::new(Team::new()) {
-                Ok(team) => Some(team),
-                Err(_) => return nczchunk_engine::status::ENOMEM,
-            },
+    let (before, keeps) = (context.keeps_threads, keeps_threads != 0);
+    if before != keeps {
+        context.team = match keeps.then(|| try_box(Team::new())).transpose() {
+            Ok(team) => team,
+            Err(_) => return nczchunk_engine::status::ENOMEM,
         };
+        context.keeps_threads = keeps;
     }
     c_int::from(before)
 }
@@ -228,12 +227,12 @@ pub(super) unsafe fn report_transfer(
         options = options.without_cache();
     }
     // SAFETY: as above.
-    let team = unsafe { context.as_ref() }.and_then(|context| context.team.clone());
+    let team = unsafe { context.as_mut() }.and_then(|context| context.team.take());
     if let Some(team) = &team {
         options = options.with_team(team);
     }
     // SAFETY: the caller promises what `report_with` requires.
-    unsafe {
+    let status = unsafe {
         report_with(context, |done| match progress {
             None => body(options, done),
             Some(progress) => {
@@ -252,7 +251,14 @@ pub(super) unsafe fn report_transfer(
                 body(options.with_progress(&ask), done)
             }
         })
+    };
+    // SAFETY: as above.
+    match unsafe { context.as_mut() } {
+        // Unless a callback has set otherwise meanwhile.
+        Some(context) if context.keeps_threads && context.team.is_none() => context.team = team,
+        _ => {}
     }
+    status
 }
 
 /// # Safety

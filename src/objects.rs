@@ -10,7 +10,6 @@ use super::progress::nczchunk_progress;
 use nczchunk_engine::cache::Cache;
 use nczchunk_engine::codec::Codec;
 use nczchunk_engine::error::Error;
-use nczchunk_engine::shared::Shared;
 use nczchunk_engine::store::ChunkStore;
 use nczchunk_engine::threads::Team;
 use nczchunk_engine::transfer::Prepared;
@@ -20,8 +19,9 @@ use nczchunk_engine::variable::Variable;
 /// time; use one per thread.
 pub struct nczchunk_context {
     pub(super) threads: usize,
-    /// Where its threads stay between calls, if they do. A call that uses it is one of its owners.
-    pub(super) team: Option<Shared<Team>>,
+    pub(super) keeps_threads: bool,
+    /// Where its threads stay between calls, if they do. The call that uses them has it until it ends.
+    pub(super) team: Option<Box<Team>>,
     pub(super) uses_cache: bool,
     pub(super) progress: Option<unsafe extern "C" fn(user: *mut c_void, progress: *const nczchunk_progress) -> c_int>,
     pub(super) progress_user: *mut c_void,

@@ -265,6 +265,8 @@ pub static READS: &[Workload] = &[
     ),
     threaded(read("W9", "tiny chunks: all", &TILES, &[0, 0], &[4096, 4096], &[1, 1])),
     read("W9s", "tiny chunks: stride (2,2)", &TILES, &[0, 0], &[2048, 2048], &[2, 2]),
+    eight_threads(filling(read("W20cf", "two tiny chunks, filled in", &TILES, &[0, 0], &[16, 32], &[1, 1]))),
+    eight_threads(filling(read("W20df", "eight tiny chunks, filled in", &TILES, &[0, 0], &[16, 128], &[1, 1]))),
     read("W10", "stride 1000", &LINE, &[0], &[100_000], &[1000]),
     read("W11", "100 elements, 10 million apart", &SPARSE, &[0], &[100], &[10_000_000]),
     read("W12a", "six dimensions: all", &SIX, &[0; 6], &[8, 8, 16, 16, 32, 32], &[1; 6]),

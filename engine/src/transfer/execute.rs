@@ -1,7 +1,7 @@
 //! The execution of a plan, as a whole or in part, by one thread or more.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::flight;
 use super::options::{MAX_THREADS, Options};
@@ -11,6 +11,7 @@ use super::progress::{ProgressFunction, Tracker};
 use super::queue::Queue;
 use super::read::Reading;
 use super::shards::Shards;
+use super::stopwatch::Stopwatch;
 use super::walk::Walk;
 use super::write::Writing;
 use crate::cache::Fetching;
@@ -259,56 +260,62 @@ impl<'a> Transfer<'a> {
         let volume = piece::volume(self.plan.variable(), access, is_lending, bytes);
         let job = Job { plan: self.plan, prepared: self.prepared, volume, tracker: self.tracker() };
         let is_quick = lender.is_some_and(|lender| !lender.takes_time());
-        let is_small = || is_quick && helpers(self.lending_work()) == 0;
-        let max_workers = if self.options.threads <= 1 || is_small() { 1 } else { self.max_workers() };
-        if max_workers == 1 {
-            job.do_in_order(self.chunks.clone(), self.options.progress, done, begin(self.options.threads()))?;
-        } else {
-            let queue = Queue::new(self.chunks.clone());
-            self.share(&job, &queue, max_workers, is_quick, &begin)?;
-            queue.finish(done)?;
+        let workers = self.workers_at_first(is_quick);
+        let mut sample = if workers == 1 || is_quick { None } else { self.sample(workers)? };
+        if workers == 1 || sample.is_some() {
+            let (threads, progress) = (self.options.threads(), self.options.progress);
+            job.do_in_order(self.chunks.clone(), progress, done, begin(threads), &mut sample)?;
+        }
+        if *done < self.chunks.len() {
+            let workers = sample.map_or(workers, |sample| workers.min(1 + sample.helpers));
+            self.share(&job, workers, done, &begin)?;
         }
         job.tracker.finish(self.options.progress);
         Ok(())
     }
 
-    /// Has the pieces done by up to so many threads. How that ends is told by the queue.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and others that a piece would have; then none is begun.
+    /// What tells how many of so many threads there is use for, unless there surely is for all.
+    #[cold]
+    fn sample(&self, workers: usize) -> Result<Option<Sample>> {
+        Ok((self.coders()? < workers).then(|| Sample::new(self.chunks.len())))
+    }
+
+    /// How many threads may do this, as far as that is known before anything is done.
+    #[inline]
+    fn workers_at_first(&self, is_quick: bool) -> usize {
+        match self.options.threads {
+            0 | 1 => 1,
+            _ if is_quick => self.max_workers().min(1 + helpers(self.lending_work())),
+            _ => self.max_workers(),
+        }
+    }
+
+    /// Has the pieces of the chunks after those that are done be done by so many threads.
+    #[inline(never)]
     fn share<W>(
         &self,
         job: &Job<'_>,
-        queue: &Queue,
-        max_workers: usize,
-        is_quick: bool,
+        workers: usize,
+        done: &mut usize,
         begin: &(impl Fn(Threads<'a>) -> W + Sync),
     ) -> Result<()>
     where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
-        let progress = self.options.progress;
-        let workers = match self.coders()? >= max_workers {
-            true => max_workers,
-            false => max_workers.min(1 + helpers(self.estimate(job, queue, is_quick, begin))),
-        };
-        let block = || Some(queue.block(workers));
-        if workers == 1 {
-            job.do_from(queue, block, progress, begin(self.options.threads()));
-            return Ok(());
-        }
-        let (is_fetching, threads) = (Fetching::is_under_way(), self.options.threads());
-        let each = threads.divided_by(workers);
+        let (before, is_fetching, threads) = (*done, Fetching::is_under_way(), self.options.threads());
+        let (queue, each) = (Queue::new(self.chunks.start + before..self.chunks.end), threads.divided_by(workers));
         threads.run(
             workers,
             &|| {
                 let _fetching = Fetching::inherited(is_fetching);
-                job.do_from(queue, block, None, begin(each));
+                job.do_from(&queue, workers, None, begin(each));
             },
-            || job.do_from(queue, block, progress, begin(each)),
+            || job.do_from(&queue, workers, self.options.progress, begin(each)),
             &|| queue.fail_all(ErrorKind::Internal.into()),
         );
-        Ok(())
+        let result = queue.finish(done);
+        *done += before;
+        result
     }
 
     /// How long one thread takes at least for chunks that are lent.
@@ -321,36 +328,40 @@ impl<'a> Transfer<'a> {
         let chunks = (self.chunks.len() as u64).saturating_mul(CHUNK);
         Duration::from_nanos(chunks.saturating_add(bytes as u64 / BYTES_PER_NANOSECOND))
     }
+}
 
-    /// How long one thread will take for what is left to do. For a store that lends at once, that follows from the
-    /// bytes; any other may take any time for a chunk, which is found out by doing some.
-    fn estimate<W>(
-        &self,
-        job: &Job<'_>,
-        queue: &Queue,
-        is_quick: bool,
-        begin: &(impl Fn(Threads<'a>) -> W + Sync),
-    ) -> Duration
-    where
-        W: FnMut(&Piece<'_>) -> Result<()>,
-    {
-        if is_quick {
-            return self.lending_work();
+/// How long chunks take, any time each, which is found out by doing some.
+struct Sample {
+    watch: Stopwatch,
+    num_chunks: usize,
+    /// After how many of them the time is looked at, and how many come after that until it is again.
+    next: usize,
+    block: usize,
+    /// How many threads there is use for beside this one.
+    helpers: usize,
+}
+
+impl Sample {
+    fn new(num_chunks: usize) -> Self {
+        Sample { watch: Stopwatch::start(), num_chunks, next: 1, block: 1, helpers: 0 }
+    }
+
+    /// Whether this thread does more after those before `next`; if not, what is left is worth it to have others help.
+    fn goes_on(&mut self) -> bool {
+        let (done, left) = (self.next, self.num_chunks.saturating_sub(self.next));
+        // After ever more at a time, so that it is looked at a few times only.
+        self.block *= if self.block < 16 { 4 } else { 2 };
+        self.next = self.next.saturating_add(self.block);
+        if left <= 1 {
+            return true;
         }
-        let (all, begun, mut elapsed, mut block) = (queue.num_waiting(), Instant::now(), Duration::ZERO, 1);
-        let next = || {
-            if queue.num_waiting() == all {
-                return Some(block);
-            }
-            // Ever more at a time, so that a clock is looked at a few times only, and not where nothing is left.
-            block *= if block < 16 { 4 } else { 2 };
-            elapsed = if queue.num_waiting() > 0 { begun.elapsed() } else { WORK_PER_THREAD };
-            (elapsed < WORK_PER_THREAD).then_some(block)
-        };
-        job.do_from(queue, next, self.options.progress, begin(self.options.threads()));
-        let left = queue.num_waiting();
-        let estimate = elapsed.as_secs_f64() * (left as f64 / (all - left).max(1) as f64);
-        Duration::try_from_secs_f64(estimate).unwrap_or(Duration::MAX)
+        let elapsed = self.watch.elapsed();
+        if elapsed < WORK_PER_THREAD {
+            return true;
+        }
+        let estimate = elapsed.as_secs_f64() * (left as f64 / done as f64);
+        self.helpers = helpers(Duration::try_from_secs_f64(estimate).unwrap_or(Duration::MAX));
+        self.helpers == 0
     }
 }
 
@@ -362,7 +373,8 @@ fn helpers(work: Duration) -> usize {
 }
 
 impl<'a> Job<'a> {
-    /// Does `one` for the pieces of these chunks, one after another. An error names the chunk.
+    /// Does `one` for the pieces of these chunks, one after another; with a sample until that says that others are to
+    /// help. An error names the chunk.
     #[inline]
     fn do_in_order(
         &self,
@@ -370,29 +382,35 @@ impl<'a> Job<'a> {
         progress: Option<ProgressFunction<'_>>,
         done: &mut usize,
         mut one: impl FnMut(&Piece<'_>) -> Result<()>,
+        sample: &mut Option<Sample>,
     ) -> Result<()> {
         let mut pieces = Pieces::new(self);
         let _fence = Fence::new(self.volume);
-        for chunk in chunks {
-            self.tracker.ask(progress)?;
-            pieces.with(chunk, &mut one)?;
-            *done += 1;
+        loop {
+            let until = sample.as_ref().map_or(chunks.len(), |sample| sample.next.min(chunks.len()));
+            for chunk in chunks.start + *done..chunks.start + until {
+                self.tracker.ask(progress)?;
+                pieces.with(chunk, &mut one)?;
+                *done += 1;
+            }
+            if until == chunks.len() || sample.as_mut().is_some_and(|sample| !sample.goes_on()) {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
-    /// Does `one` for the pieces of the chunks that the queue has for this thread, which takes as many at a time as
-    /// `next_block` says, until that says none. An error names the chunk.
+    /// Does `one` for the pieces of the chunks that the queue has for this thread, one of so many workers. An error
+    /// names the chunk.
     fn do_from(
         &self,
         queue: &Queue,
-        mut next_block: impl FnMut() -> Option<usize>,
+        workers: usize,
         progress: Option<ProgressFunction<'_>>,
         mut one: impl FnMut(&Piece<'_>) -> Result<()>,
     ) {
         let mut pieces = Pieces::new(self);
         let _fence = Fence::new(self.volume);
-        while let Some(block) = next_block().and_then(|block| queue.take(block)) {
+        while let Some(block) = queue.take(queue.block(workers)) {
             for chunk in block {
                 if !queue.wants(chunk) {
                     return;

@@ -31,6 +31,7 @@ mod read;
 mod shards;
 mod single;
 mod slot;
+mod stopwatch;
 mod walk;
 mod write;
 
