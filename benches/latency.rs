@@ -1,7 +1,8 @@
 //! What threads save where every request takes its time: 1000 chunks with zstd, of which each arrives after 50 ms, with
 //! 64 requests in flight. What is printed is the time over the larger of what the requests alone take and what the same
-//! threads take to decode the same chunks from memory, in the same run. And the same for writes: of everything, and of
-//! every second element, where each chunk is read before.
+//! threads take to decode the same chunks from memory, in the same run. Once more with all chunks in one shard, whose
+//! requests are one thread's. And the same for writes: of everything, and of every second element, where each chunk is
+//! read before.
 //!
 //!     cargo bench --bench latency
 
@@ -127,20 +128,28 @@ fn main() {
         *value = (i / 100) as f32 + (state >> 61) as f32;
     }
     let far = Arc::new(Far::new());
-    let arrays = [Storage::new(Memory::new()), Storage::new(far)].map(|storage| {
-        let array = Array::create_in(&storage.unwrap(), "a", &description).unwrap();
-        array.write(&Hyperslab::all(), &values).unwrap();
-        array
-    });
-    let [near, far] = &arrays;
+    let storages = [Storage::new(Memory::new()), Storage::new(far)].map(Result::unwrap);
+    let create = |name: &str, description: &Description<'_>| {
+        storages.each_ref().map(|storage| {
+            let array = Array::create_in(storage, name, description).unwrap();
+            array.write(&Hyperslab::all(), &values).unwrap();
+            array
+        })
+    };
+    let arrays = create("a", &description);
+    let in_a_shard = create("b", &description.with_shard_shape(&[CHUNKS * CHUNK]));
     let mut out = vec![0u8; 4 * values.len()];
     let waiting = LATENCY.as_secs_f64() * CHUNKS.div_ceil(IN_FLIGHT) as f64;
     println!("requests alone {waiting:.3} s");
-    for threads in [1, 2] {
-        let (decoding, took) = (time(near, &mut out, threads), time(far, &mut out, threads));
-        let bound = waiting.max(decoding);
-        println!("{threads} threads: decoding alone {decoding:.3} s, in flight {took:.3} s: {:.2}", took / bound);
+    for (what, [near, far], waiting) in [("", &arrays, waiting), (" one shard,", &in_a_shard, LATENCY.as_secs_f64())] {
+        for threads in [1, 2] {
+            let (decoding, took) = (time(near, &mut out, threads), time(far, &mut out, threads));
+            let over = took / waiting.max(decoding);
+            println!("{threads} threads:{what} decoding alone {decoding:.3} s, in flight {took:.3} s: {over:.2}");
+        }
     }
+    drop(in_a_shard);
+    let [near, far] = &arrays;
     out.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i >> 9) as u8);
     // Every second element is written, so that each chunk is read before.
     let count = [CHUNKS * CHUNK / 2];

@@ -119,11 +119,15 @@ impl<'a> Transfer<'a> {
 
     /// Reads from a store that is asked for many chunks together.
     fn read_in_flight(&self, reader: &dyn InFlight, out: &Destination<'_>, done: &mut usize) -> Result<()> {
-        let useful = match reader.has_latency() {
+        let (most, has_latency) = (self.max_workers(), reader.has_latency());
+        let useful = match has_latency {
             true => Shards::threads(self.plan, self.chunks.len().div_ceil(CHUNKS_PER_WORKER)),
             false => 1 + self.bytes_of_chunk()?.saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
         };
-        self.run_in_flight(reader, self.max_workers().min(useful).max(1), None, out, done)
+        let workers = most.min(useful).max(1);
+        // Where the chunks of a shard are asked for by one thread, others decode them.
+        let helpers = if has_latency && workers < most { most.min(self.coders()?).saturating_sub(workers) } else { 0 };
+        self.run_in_flight(reader, (workers, helpers), None, out, done)
     }
 
     /// How many bytes of each chunk there are to go through: all of it or, if parts are read, what lies between the
@@ -170,19 +174,20 @@ impl<'a> Transfer<'a> {
         check_store(self.plan.variable(), self.store, Access::Read)?;
         let (reader, counted) = (self.store.counting()?, Lock::new(ReadCost::default()));
         let of = (self.plan, self.store, self.chunks.clone());
-        let job = flight::Job::new(of, reader, self.tracker(), 1, None, (self.options, Some(&counted)))?;
+        let job = flight::Job::new(of, reader, self.tracker(), (1, 0), None, (self.options, Some(&counted)))?;
         let nothing: &mut [u8] = &mut [];
-        job.run(self.options.progress, &nothing.into());
+        job.run_by(Threads::ONE, self.options.progress, &nothing.into());
         job.queue.finish(&mut 0)?;
         let cost = counted.lock().map(|cost| *cost);
         Ok(cost.ok_or(ErrorKind::Internal)?)
     }
 
-    /// Reads into memory, or writes the data if there are any, with many requests in flight.
+    /// Reads into memory, or writes the data if there are any, with many requests in flight: by so many threads with
+    /// requests, and so many that only decode.
     fn run_in_flight(
         &self,
         reader: &dyn InFlight,
-        workers: usize,
+        (workers, helpers): (usize, usize),
         data: Option<Source<'_>>,
         out: &Destination<'_>,
         done: &mut usize,
@@ -190,23 +195,10 @@ impl<'a> Transfer<'a> {
         let of = (self.plan, self.store, self.chunks.clone());
         let threads = self.options.threads();
         let data = data.map(|data| (data, threads.divided_by(workers)));
-        let job = flight::Job::new(of, reader, self.tracker(), workers, data, (self.options, None))?;
-        let (progress, is_fetching) = (self.options.progress, Fetching::is_under_way());
-        if workers == 1 {
-            job.run(progress, out);
-        } else {
-            threads.run(
-                workers,
-                &|| {
-                    let _fetching = Fetching::inherited(is_fetching);
-                    job.run(None, out);
-                },
-                || job.run(progress, out),
-                &|| job.queue.fail_all(ErrorKind::Internal.into()),
-            );
-        }
+        let job = flight::Job::new(of, reader, self.tracker(), (workers, helpers), data, (self.options, None))?;
+        job.run_by(threads, self.options.progress, out);
         job.queue.finish(done)?;
-        job.tracker.finish(progress);
+        job.tracker.finish(self.options.progress);
         Ok(())
     }
 
@@ -222,7 +214,7 @@ impl<'a> Transfer<'a> {
         *done = 0;
         if let Some(reader) = self.store.in_flight().filter(|reader| self.chunks.len() > 1 && reader.stores()) {
             let nothing: &mut [u8] = &mut [];
-            return self.run_in_flight(reader, self.max_workers(), Some(data), &nothing.into(), done);
+            return self.run_in_flight(reader, (self.max_workers(), 0), Some(data), &nothing.into(), done);
         }
         self.run(done, |threads| {
             let mut writing = Writing::new(self.plan.variable(), self.store, threads);

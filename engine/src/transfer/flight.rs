@@ -2,10 +2,10 @@
 //!
 //! A thread starts requests up to its share of the store's limit, waits until any of them has ended, decodes and moves
 //! that chunk while the others are in flight, and starts the next: so do all threads of a transfer, each with chunks of
-//! its own. A chunk that the store's cache has is not asked for, and what
-//! is decoded is kept there as in any other read. Of a chunk that is stored as it is, several ranges may be on their
-//! way. When one fails, those after it in the plan's order are cancelled and those before it are completed, so the
-//! first in order that fails is always found. No request outlives the call.
+//! its own. Other threads may have no requests and decode what these [hand over](super::handed). A chunk that the cache
+//! of the store has is not asked for, and what is decoded is kept there as in any other read. Of a chunk that is stored
+//! as it is, several ranges may be on their way. When one fails, those after it in the plan's order are cancelled and
+//! those before it are completed, so the first in order that fails is always found. No request outlives the call.
 //!
 //! A chunk that is written is asked for first, unless all of it is replaced, and then encoded and stored while others
 //! are under way. What is on its way to the store is waited for whatever fails, so that nothing is written any more
@@ -13,10 +13,13 @@
 //! encoded, and what is on its way counts with the bytes that it has.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::divided::{Begun, DividedChunks, Ended};
+use super::handed::{Handed, StoredChunk};
 use super::options::Options;
 use super::piece;
 use super::progress::{ProgressFunction, Tracker};
@@ -28,7 +31,7 @@ use super::slot::Slot;
 use super::walk::Walk;
 use super::write::{Before, Writing, begin_write};
 use crate::alloc::Scratch;
-use crate::cache::{Loading, Part, Turn};
+use crate::cache::{Fetching, Loading, Part, Turn};
 use crate::copy::{Destination, Fence, Source, Volume};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grid::Access;
@@ -52,6 +55,8 @@ pub(super) struct Job<'a> {
     pub queue: Queue,
     /// The order in which the chunks are read, if it is not the plan's.
     shards: Option<Shards<'a>>,
+    /// What is to be decoded by threads that have no requests.
+    pub handed: Handed,
     pub tracker: Tracker,
     /// The transfer, as far as the store's cache is concerned.
     pub turn: Option<Turn>,
@@ -65,12 +70,13 @@ pub(super) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// The reading of some chunks of a plan, from a store that answers later, or the writing of data there.
+    /// The reading of some chunks of a plan, from a store that answers later, or the writing of data there: by so many
+    /// threads with requests, and so many that only decode.
     pub(super) fn new(
         (plan, store, chunks): (&'a Plan<'a>, &'a ChunkStore<'a>, Range<usize>),
         in_flight: &'a dyn InFlight,
         tracker: Tracker,
-        workers: usize,
+        (workers, helpers): (usize, usize),
         data: Option<(Source<'a>, Threads<'a>)>,
         (options, counted): (Options<'_>, Option<&'a Lock<ReadCost>>),
     ) -> Result<Self> {
@@ -97,6 +103,7 @@ impl<'a> Job<'a> {
             in_flight,
             queue: Queue::new(chunks),
             shards,
+            handed: Handed::new(workers, helpers)?,
             tracker,
             turn,
             sharing,
@@ -106,14 +113,172 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Reads or writes the chunks that the queue has for this thread, and tells the program how far all have come if it
-    /// is the calling one. What is written to the destination is what is read.
-    pub(super) fn run(&self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
+    /// Reads or writes the chunks by as many threads as it was made for, of which the calling one tells the program how
+    /// far all have come. What is written to the destination is what is read.
+    pub(super) fn run_by(&self, threads: Threads<'_>, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
+        let (workers, is_fetching) = (self.sharing.of, Fetching::is_under_way());
+        if workers + self.handed.helpers() == 1 {
+            return self.run(progress, out);
+        }
+        // The calling thread is one of those with requests.
+        let (others, receiver) = (AtomicUsize::new(1), self.handed.receiver());
+        threads.run(
+            workers + self.handed.helpers(),
+            &|| {
+                let _fetching = Fetching::inherited(is_fetching);
+                if others.fetch_add(1, Relaxed) < workers {
+                    let _receiver = self.handed.receiver();
+                    self.run(None, out);
+                }
+                self.help(out);
+            },
+            || {
+                self.run(progress, out);
+                drop(receiver);
+                self.help(out);
+            },
+            &|| self.queue.fail_all(ErrorKind::Internal.into()),
+        );
+    }
+
+    /// Reads or writes the chunks that the queue has for this thread.
+    fn run(&self, progress: Option<ProgressFunction<'_>>, out: &Destination<'_>) {
         match State::new(self, progress) {
             Ok(mut state) => state.run(out),
             Err(error) => self.queue.fail_all(error),
         }
     }
+
+    /// Has another thread decode the first `len` bytes that a slot's request has brought; `false` if there is no use or
+    /// no memory for that.
+    fn hand_over(&self, flight: &mut dyn Flight, slot: &mut Slot<'_>, len: usize) -> bool {
+        let Some(mut room) = self.handed.room() else { return false };
+        let memory = match Brought::take(flight, slot) {
+            Brought::Own(memory) => memory,
+            Brought::Others(bytes) => {
+                let Ok(copy) = room.room(len) else { return false };
+                copy_to(copy, bytes);
+                room
+            }
+        };
+        self.handed.push(StoredChunk { chunk: slot.chunk, turn: slot.turn, memory, len });
+        true
+    }
+
+    /// Decodes what other threads have received, until they have handed over all.
+    fn help(&self, out: &Destination<'_>) {
+        if self.handed.helpers() == 0 {
+            return;
+        }
+        let Job { plan, store, turn, volume, .. } = *self;
+        let (mut walk, mut reading) = (Walk::new(plan, volume), Reading::new(plan.variable(), store, turn));
+        let _fence = Fence::new(volume);
+        while let Some(handed) = self.handed.next() {
+            let chunk = handed.chunk;
+            if !self.queue.wants(chunk) {
+                continue;
+            }
+            if let Err(error) = self.decode(handed, &mut walk, &mut reading, out) {
+                self.queue.fail(chunk, error.in_chunk(walk.indices()));
+            }
+        }
+    }
+
+    fn decode(
+        &self,
+        handed: StoredChunk,
+        walk: &mut Walk<'a>,
+        reading: &mut Reading<'a>,
+        out: &Destination<'_>,
+    ) -> Result<()> {
+        let StoredChunk { chunk, turn, memory, len } = handed;
+        walk.begin(chunk)?;
+        let piece = walk.piece()?;
+        reading.brought_by(turn);
+        // SAFETY: no other reference to this piece of the output is used meanwhile: each chunk is one thread's.
+        let mut out = unsafe { out.alias() };
+        // SAFETY: by its promise the memory begins with so many bytes.
+        match reading.read_stored(&piece, unsafe { memory.filled(len) }, &mut out)? {
+            Some(loading) => self.keep(loading, piece.indices, Brought::Own(memory), len, true)?,
+            None => self.handed.recycle(memory),
+        }
+        self.tracker.add(|| piece.num_elements() * self.plan.variable().element_size());
+        Ok(())
+    }
+
+    /// Has the store's cache keep the first `len` bytes that a request has brought: a chunk, or what is stored of it.
+    /// The cache gets the memory that they are in, unless that is much larger than the chunk, or others are there, too.
+    fn keep(
+        &self,
+        mut loading: Loading<'a>,
+        indices: &[isize],
+        brought: Brought<'_>,
+        len: usize,
+        is_stored: bool,
+    ) -> Result<()> {
+        // Which codecs were skipped is not asked once more without a request.
+        let has_skipped = is_stored && self.reader.skipped_codecs(indices)? != 0;
+        if has_skipped || !loading.suits(len) {
+            return loading.pass();
+        }
+        let memory = match brought {
+            Brought::Own(own) if loading.suits(own.capacity()) => own,
+            brought => {
+                let mut copy = Scratch::EMPTY;
+                copy_to(copy.room(len)?, brought.bytes(len)?);
+                copy
+            }
+        };
+        if is_stored {
+            // SAFETY: so many bytes were read into the memory, or have just been copied there.
+            return unsafe { loading.pass_stored(memory, len) };
+        }
+        loading.take(memory);
+        // SAFETY: as above.
+        unsafe { loading.finish(len, 0..len) }.map(|_| ())
+    }
+}
+
+/// What a request has brought.
+enum Brought<'b> {
+    /// The bytes at the beginning of this memory, in which nothing else is.
+    Own(Scratch),
+    Others(&'b [u8]),
+}
+
+impl<'b> Brought<'b> {
+    /// What the slot's request has brought, which has just been given back, with its memory if that is possible.
+    fn take(flight: &'b mut dyn Flight, slot: &mut Slot<'_>) -> Self {
+        let own = match flight.has_memory() {
+            true => flight.take_bytes(),
+            false => Some(std::mem::replace(&mut *slot.memory, Scratch::EMPTY)),
+        };
+        own.map_or_else(|| Brought::Others(flight.bytes()), Brought::Own)
+    }
+
+    /// The first `len` bytes.
+    fn bytes(&self, len: usize) -> Result<&[u8]> {
+        match self {
+            // SAFETY: at least so many bytes were brought into the memory.
+            Brought::Own(memory) => Ok(unsafe { memory.filled(len) }),
+            Brought::Others(bytes) => Ok(bytes.get(..len).ok_or(ErrorKind::Internal)?),
+        }
+    }
+}
+
+/// What a slot's request has brought, of so many bytes that are stored.
+fn brought<'b>(flight: &'b dyn Flight, slot: &'b Slot<'_>, stored: usize) -> &'b [u8] {
+    match flight.has_memory() {
+        true => flight.bytes(),
+        // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
+        false => unsafe { slot.memory.filled(stored.min(slot.size)) },
+    }
+}
+
+/// Copies bytes to as much memory.
+fn copy_to(memory: &mut [MaybeUninit<u8>], bytes: &[u8]) {
+    // SAFETY: bytes that are initialised may be read as ones that need not be.
+    memory.copy_from_slice(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) });
 }
 
 /// What one thread has in flight.
@@ -605,11 +770,7 @@ impl<'j, 'a> State<'j, 'a> {
             return self.divided.ended(chunk, 1);
         }
         let slot = &self.slots[slot];
-        let bytes = match self.flight.has_memory() {
-            true => self.flight.bytes(),
-            // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
-            false => unsafe { slot.memory.filled(stored.min(slot.size)) },
-        };
+        let bytes = brought(&*self.flight, slot, stored);
         let (reader, _) = self.store.ranged().ok_or(ErrorKind::Internal)?;
         let gap = self.gap.ok_or(ErrorKind::Internal)?;
         let part = slot.begin..slot.begin + slot.size;
@@ -690,17 +851,17 @@ impl<'j, 'a> State<'j, 'a> {
         if self.job.is_counted {
             return Ok(true);
         }
+        let bytes = brought(&*self.flight, slot, stored);
         // SAFETY: no other reference to the output is used meanwhile: this thread moves one piece after the other.
         let mut out = unsafe { out.alias() };
-        let bytes = match self.flight.has_memory() {
-            true => self.flight.bytes(),
-            // SAFETY: by its contract the store has written what it says it has, up to the size of the buffer.
-            false => unsafe { slot.memory.filled(stored.min(size)) },
-        };
         if has_codecs {
             if bytes.len() != stored {
                 return Err(ErrorKind::StoredLength { found: stored, expected: size }.into());
             }
+            if self.job.hand_over(&mut *self.flight, &mut self.slots[slot_index], stored) {
+                return Ok(false);
+            }
+            let bytes = brought(&*self.flight, &self.slots[slot_index], stored);
             if let Some(loading) = self.reading.read_stored(&piece, bytes, &mut out)? {
                 self.keep(loading, slot_index, stored, true)?;
             }
@@ -714,38 +875,11 @@ impl<'j, 'a> State<'j, 'a> {
         Ok(true)
     }
 
-    /// Has the store's cache keep the first `len` bytes that a request has brought: a chunk, or what is stored of it.
-    /// The cache gets the memory that they are in, unless that is much larger than the chunk, or others are there, too.
-    fn keep(&mut self, mut loading: Loading<'a>, slot: usize, len: usize, is_stored: bool) -> Result<()> {
-        let own = match self.flight.has_memory() {
-            true => self.flight.take_bytes(),
-            false => Some(std::mem::replace(&mut *self.slots[slot].memory, Scratch::EMPTY)),
-        };
-        // SAFETY: so many bytes were read into the memory.
-        let bytes = own.as_ref().map_or_else(|| self.flight.bytes(), |own| unsafe { own.filled(len) });
-        let bytes = bytes.get(..len).ok_or(ErrorKind::Internal)?;
-        // Which codecs were skipped is not asked once more without a request.
-        let has_skipped = is_stored && self.job.reader.skipped_codecs(self.slots[slot].indices())? != 0;
-        if has_skipped || !loading.suits(len) {
-            return loading.pass();
-        }
-        let memory = match own {
-            Some(own) if loading.suits(own.capacity()) => own,
-            _ => {
-                let mut copy = Scratch::EMPTY;
-                // SAFETY: bytes that are initialised may be read as ones that need not be.
-                let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), len) };
-                copy.room(len)?.copy_from_slice(bytes);
-                copy
-            }
-        };
-        if is_stored {
-            // SAFETY: so many bytes were read into the memory, or have just been copied there.
-            return unsafe { loading.pass_stored(memory, len) };
-        }
-        loading.take(memory);
-        // SAFETY: as above.
-        unsafe { loading.finish(len, 0..len) }.map(|_| ())
+    /// Has the store's cache keep the first `len` bytes that a request has brought.
+    fn keep(&mut self, loading: Loading<'a>, slot: usize, len: usize, is_stored: bool) -> Result<()> {
+        let slot = &mut self.slots[slot];
+        let brought = Brought::take(&mut *self.flight, slot);
+        self.job.keep(loading, slot.indices(), brought, len, is_stored)
     }
 
     /// Notes that a slot takes so many bytes of memory.
@@ -829,8 +963,7 @@ impl<'j, 'a> State<'j, 'a> {
                 };
                 let encoded = writing.encode(&piece, *data, before)?;
                 let room = slot.memory.room(encoded.len())?;
-                // SAFETY: bytes that are initialised may be read as ones that need not be.
-                room.copy_from_slice(unsafe { std::slice::from_raw_parts(encoded.as_ptr().cast(), encoded.len()) });
+                copy_to(room, encoded);
                 (room.as_ptr().cast(), encoded.len(), encoded.len())
             }
         };

@@ -21,6 +21,7 @@ mod divided;
 mod element;
 mod execute;
 mod flight;
+mod handed;
 mod options;
 mod piece;
 mod prepared;

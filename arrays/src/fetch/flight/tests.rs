@@ -656,6 +656,66 @@ fn the_first_chunk_that_fails_is_found_in_any_shard() {
     }
 }
 
+/// One thread asks for the chunks of a shard, and others decode them: what is read, what is kept and which error comes
+/// first is the same with any number of them.
+#[cfg(feature = "codecs")]
+#[test]
+fn the_chunks_of_a_shard_are_decoded_by_all_threads() {
+    const LEN: usize = 32;
+    let values: Vec<u64> = (0..(16 * LEN * 8 * LEN) as u64).map(|i| i / 3 * i).collect();
+    let (shape, chunk) = ([16 * LEN, 8 * LEN], [LEN, LEN]);
+    let mut later = DelayedStorage::new();
+    later.gap = LEN;
+    let later = Arc::new(later);
+    let description = crate::Description::new(&shape, crate::ElementType::UInt64)
+        .with_chunk_shape(&chunk)
+        .with_shard_shape(&shape)
+        .with_codecs(&[("zstd", r#"{"level": 1}"#)]);
+    let mut array = Array::create_in(&storage(&later), "", &description).unwrap();
+    array.write(&Hyperslab::all(), &values).unwrap();
+    let read = |array: &Array, threads: usize, [start, count]: [[usize; 2]; 2]| {
+        let plan = Plan::new(array.variable(), &Hyperslab::new(&start, &count), Access::Read).unwrap();
+        let (mut out, mut done) = (vec![0; plan.selected_bytes()], 0);
+        let options = Options::default().with_threads(threads);
+        let transfer = Transfer::new(&plan, None, array.store(), 0..plan.num_chunks(), options).unwrap();
+        let result = transfer.read(out.as_mut_slice().into(), &mut done).map_err(|error| error.to_string());
+        assert_eq!(later.requests_in_flight(), 0);
+        (result, done, out)
+    };
+    let boxes = [[[0, 0], shape], [[1, 1], [16 * LEN - 2, 8 * LEN - 2]], [[LEN, 0], [9 * LEN, 8 * LEN]]];
+    let caches = [None, Some(crate::Cache::new(1 << 22)), Some(crate::Cache::from_second_use(1 << 20))];
+    for cache in caches.map(|cache| cache.map(|cache| cache.unwrap())) {
+        array.set_cache(cache.as_ref());
+        for slab in boxes.into_iter().cycle().take(6) {
+            let [[i, j], [rows, columns]] = slab;
+            let of_row = |row: usize| &values[row * shape[1] + j..][..columns];
+            let due: Vec<u8> = (i..i + rows).flat_map(of_row).flat_map(|value| value.to_ne_bytes()).collect();
+            for threads in [4, 2, 1, 8] {
+                let (result, _, out) = read(&array, threads, slab);
+                result.unwrap();
+                assert!(out == due, "{threads} {slab:?}");
+            }
+        }
+    }
+    array.set_cache(None);
+    // Chunks whose frames begin with other bytes. The first of them is in all boxes.
+    let mut shard = read_whole(&*later as &dyn ObjectStore, "c/0/0", usize::MAX).unwrap().unwrap().to_vec();
+    let index = shard.len() - 16 * 128 - 4;
+    for number in [121, 77, 100] {
+        let offset: [u8; 8] = shard[index + 16 * number..][..8].try_into().unwrap();
+        shard[u64::from_le_bytes(offset) as usize] ^= 0xFF;
+    }
+    later.put("c/0/0", &shard);
+    for slab in boxes {
+        let (result, done, _) = read(&array, 1, slab);
+        assert!(result.is_err());
+        for threads in [2, 3, 8] {
+            let (other, other_done, _) = read(&array, threads, slab);
+            assert_eq!((&result, done), (&other, other_done));
+        }
+    }
+}
+
 #[test]
 fn places_that_lie_outside_of_a_shard_are_errors() {
     let (later, array) = made(true, false, |_| {});

@@ -3,10 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_int;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
 use super::*;
 use crate::buffer::Buffer;
+use crate::codec::Codec;
 use crate::hyperslab::Hyperslab;
 use crate::store::{RawRequest, Request};
 use crate::threads::Threads;
@@ -25,6 +27,8 @@ const FILL: u8 = 99;
 struct Chunks {
     has_latency: bool,
     is_in_batches: bool,
+    /// Whether there is a codec, which has the errors then.
+    is_encoded: bool,
     /// Whether each flight gives back last what was started first.
     is_reversed: bool,
     /// How many requests each flight has.
@@ -106,10 +110,10 @@ unsafe impl Flight for ChunkFlight<'_> {
         let (request, number) = next.map(|request| (request, number(request))).unwrap();
         // SAFETY: the request is in flight.
         unsafe {
-            let RawRequest { buffer, size, .. } = *request;
+            let RawRequest { buffer, size, offset, chunk_bytes, .. } = *request;
             buffer.cast::<u8>().write_bytes(number as u8 + 1, size);
-            (*request).nbytes = size;
-            if self.chunks.faults.contains(&number) {
+            (*request).nbytes = size.min(chunk_bytes - offset);
+            if self.chunks.faults.contains(&number) && !self.chunks.is_encoded {
                 (*request).status = STATUS as isize + number as isize;
             }
         }
@@ -125,6 +129,38 @@ unsafe impl Flight for ChunkFlight<'_> {
     }
 }
 
+/// A codec that leaves chunks as they are.
+struct Same<'d> {
+    faults: [usize; 2],
+    /// Is called for each chunk that is decoded.
+    decoding: &'d (dyn Fn() + Sync),
+}
+
+impl Codec for Same<'_> {
+    fn name(&self) -> &str {
+        "same"
+    }
+
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        decoded_size
+    }
+
+    fn decode(&self, encoded: &[u8], _: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        (self.decoding)();
+        let number = encoded.first().map_or(NONE, |&byte| usize::from(byte) - 1);
+        if self.faults.contains(&number) {
+            return Err(ErrorKind::Callback(STATUS + number as c_int).into());
+        }
+        decoded.write(encoded);
+        Ok(())
+    }
+
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        encoded.write(decoded);
+        Ok(())
+    }
+}
+
 /// What has become of a read.
 struct Outcome {
     status: c_int,
@@ -135,14 +171,28 @@ struct Outcome {
     calls: usize,
 }
 
-fn read(variable: &Variable, chunks: Chunks, workers: usize, end_at: usize) -> Outcome {
+/// Reads with so many threads that have requests, and so many that only decode.
+fn read(variable: &Variable, chunks: Chunks, threads: (usize, usize), end_at: usize) -> Outcome {
+    read_and(variable, chunks, threads, end_at, &|| {})
+}
+
+fn read_and(
+    variable: &Variable,
+    chunks: Chunks,
+    (workers, helpers): (usize, usize),
+    end_at: usize,
+    decoding: &(dyn Fn() + Sync),
+) -> Outcome {
     // Of each chunk a part that is in two ranges, or one.
     let of_chunk = variable.grid(Access::Read).chunk_bytes();
     let stride = if of_chunk == 4 { 2 } else { 1 };
     let (count, strides) = ([ROWS, COLUMNS * of_chunk / stride], [1, stride as isize]);
     let slab = Hyperslab::new(&[0, 0], &count).with_stride(&strides);
     let plan = Plan::new(variable, &slab, Access::Read).unwrap();
-    let (store, mut out) = (ChunkStore::new(chunks).unwrap(), vec![0; plan.selected_bytes()]);
+    let (mut store, mut out) = (ChunkStore::new(chunks).unwrap(), vec![0; plan.selected_bytes()]);
+    if chunks.is_encoded {
+        store.add_codec(Same { faults: chunks.faults, decoding }).unwrap();
+    }
     let (calls, done) = (Cell::new(0), RefCell::new(Vec::new()));
     let progress = |at: Progress| {
         calls.set(calls.get() + 1);
@@ -151,11 +201,9 @@ fn read(variable: &Variable, chunks: Chunks, workers: usize, end_at: usize) -> O
     };
     let tracker = Tracker::of_plan(true, &plan, &(0..CHUNKS));
     let (of, options) = ((&plan, &store, 0..CHUNKS), (Options::default(), None));
-    let job = Job::new(of, store.in_flight().unwrap(), tracker, workers, None, options).unwrap();
+    let job = Job::new(of, store.in_flight().unwrap(), tracker, (workers, helpers), None, options).unwrap();
     let destination = Destination::from(out.as_mut_slice());
-    let (own, failures) = (|| job.run(Some(&progress), &destination), Mutex::new(0));
-    Threads::new(workers, None).run(workers, &|| job.run(None, &destination), own, &|| *failures.lock().unwrap() += 1);
-    assert_eq!(*failures.lock().unwrap(), 0);
+    job.run_by(Threads::new(workers + helpers, None), Some(&progress), &destination);
     let mut num_done = 0;
     let status = job.queue.finish(&mut num_done).map_or_else(|error| error.status(), |()| 0);
     assert!(done.borrow().is_sorted());
@@ -171,6 +219,10 @@ fn read(variable: &Variable, chunks: Chunks, workers: usize, end_at: usize) -> O
 /// Miri takes a thousand times as long: for it there are few kinds of stores, and every so many-th case.
 const STEP: usize = if cfg!(miri) { 7 } else { 1 };
 
+/// How many threads there are with requests, and how many that only decode.
+const THREADS: [(usize, usize); 4] = [ALONE, (3, 0), (1, 2), (2, 2)];
+const ALONE: (usize, usize) = (1, 0);
+
 /// Calls a function for stores of all kinds, with shards and without, and with chunks that are read in ranges.
 fn for_all(mut check: impl FnMut(&Variable, Chunks)) {
     for &(of_chunk, columns_of_shard) in if cfg!(miri) { &[(1, 3)][..] } else { &[(1, 0), (1, 2), (1, 3), (4, 2)] } {
@@ -180,10 +232,13 @@ fn for_all(mut check: impl FnMut(&Variable, Chunks)) {
             variable.set_write_grid(Some(&[ROWS, columns_of_shard * of_chunk])).unwrap();
         }
         for &limit in if cfg!(miri) { &[4][..] } else { &[1, 2, 3, 4, 5, 7, CHUNKS, 30] } {
-            for (has_latency, is_in_batches) in [(true, false), (false, true), (false, false)] {
+            for (has_latency, is_in_batches, is_encoded) in
+                [(true, false, false), (true, false, true), (false, true, false), (false, false, false)]
+            {
                 for &is_reversed in if cfg!(miri) { &[true][..] } else { &[false, true] } {
                     let (faults, waits, absent) = ([NONE; 2], NONE, if limit % 2 == 0 { 4 } else { NONE });
-                    let chunks = Chunks { has_latency, is_in_batches, is_reversed, limit, faults, waits, absent };
+                    let chunks =
+                        Chunks { has_latency, is_in_batches, is_encoded, is_reversed, limit, faults, waits, absent };
                     check(&variable, chunks);
                 }
             }
@@ -193,14 +248,14 @@ fn for_all(mut check: impl FnMut(&Variable, Chunks)) {
 
 #[test]
 fn the_first_chunk_that_fails_is_found() {
-    for workers in [1, 3] {
+    for threads in THREADS {
         for_all(|variable, chunks| {
             for (one, other) in (0..CHUNKS).flat_map(|one| (0..one).map(move |other| (one, other))).step_by(STEP) {
-                if [one, other].contains(&chunks.absent) || workers > 1 && (one + other) % 5 > 0 {
+                if [one, other].contains(&chunks.absent) || threads != ALONE && (one + other) % 5 > 0 {
                     continue;
                 }
                 let chunks = Chunks { faults: [one, other], ..chunks };
-                let Outcome { status, done, read, .. } = read(variable, chunks, workers, 0);
+                let Outcome { status, done, read, .. } = read(variable, chunks, threads, 0);
                 assert_eq!((status, done, read), (STATUS + other as c_int, other, other), "{chunks:?}, {one}");
             }
         });
@@ -209,12 +264,12 @@ fn the_first_chunk_that_fails_is_found() {
 
 #[test]
 fn what_is_done_has_been_read_when_waiting_fails() {
-    for workers in [1, 3] {
+    for threads in THREADS {
         for_all(|variable, chunks| {
             for waits in (0..CHUNKS - 1).step_by(STEP) {
                 let chunks = Chunks { waits, ..chunks };
-                let Outcome { status, done, read, .. } = read(variable, chunks, workers, 0);
-                if workers == 1 {
+                let Outcome { status, done, read, .. } = read(variable, chunks, threads, 0);
+                if threads == ALONE {
                     assert_eq!((status, done), (STATUS - 1, read), "{chunks:?}");
                 }
                 assert!(done <= read && (status == 0) == (done == CHUNKS), "{chunks:?}");
@@ -225,11 +280,11 @@ fn what_is_done_has_been_read_when_waiting_fails() {
 
 #[test]
 fn progress_is_asked_once_for_each_chunk_and_never_after_the_end() {
-    for workers in [1, 3] {
+    for threads in THREADS {
         for_all(|variable, chunks| {
             for end_at in (1..=CHUNKS + 1).step_by(STEP) {
-                let Outcome { status, done, read, calls } = read(variable, chunks, workers, end_at);
-                if workers == 1 {
+                let Outcome { status, done, read, calls } = read(variable, chunks, threads, end_at);
+                if threads == ALONE {
                     assert_eq!((done, calls), (read, end_at.min(CHUNKS)), "{chunks:?}, {end_at}");
                 }
                 assert!(done <= read && calls <= end_at.min(CHUNKS), "{chunks:?}, {end_at}");
@@ -238,4 +293,24 @@ fn progress_is_asked_once_for_each_chunk_and_never_after_the_end() {
             }
         });
     }
+}
+
+/// A chunk is being decoded by one thread while another decodes the next.
+#[test]
+fn what_one_thread_receives_others_decode() {
+    let (entered, changed) = (Mutex::new(0), Condvar::new());
+    let meet = || {
+        let mut entered = entered.lock().unwrap();
+        *entered += 1;
+        changed.notify_all();
+        let (_entered, timeout) = changed.wait_timeout_while(entered, Duration::from_secs(60), |n| *n < 3).unwrap();
+        assert!(!timeout.timed_out());
+    };
+    for_all(|variable, chunks| {
+        if chunks.is_encoded && variable.write_ratio(1).is_some_and(|ratio| ratio > 1) {
+            *entered.lock().unwrap() = 0;
+            let Outcome { status, done, read, .. } = read_and(variable, chunks, (1, 2), 0, &meet);
+            assert_eq!((status, done, read), (0, CHUNKS, CHUNKS), "{chunks:?}");
+        }
+    });
 }
