@@ -220,7 +220,7 @@ fn read_and(
 const STEP: usize = if cfg!(miri) { 7 } else { 1 };
 
 /// How many threads there are with requests, and how many that only decode.
-const THREADS: [(usize, usize); 4] = [ALONE, (3, 0), (1, 2), (2, 2)];
+const THREADS: &[(usize, usize)] = if cfg!(miri) { &[ALONE, (2, 1)] } else { &[ALONE, (3, 0), (1, 2), (2, 2)] };
 const ALONE: (usize, usize) = (1, 0);
 
 /// Calls a function for stores of all kinds, with shards and without, and with chunks that are read in ranges.
@@ -248,7 +248,7 @@ fn for_all(mut check: impl FnMut(&Variable, Chunks)) {
 
 #[test]
 fn the_first_chunk_that_fails_is_found() {
-    for threads in THREADS {
+    for &threads in THREADS {
         for_all(|variable, chunks| {
             for (one, other) in (0..CHUNKS).flat_map(|one| (0..one).map(move |other| (one, other))).step_by(STEP) {
                 if [one, other].contains(&chunks.absent) || threads != ALONE && (one + other) % 5 > 0 {
@@ -264,7 +264,7 @@ fn the_first_chunk_that_fails_is_found() {
 
 #[test]
 fn what_is_done_has_been_read_when_waiting_fails() {
-    for threads in THREADS {
+    for &threads in THREADS {
         for_all(|variable, chunks| {
             for waits in (0..CHUNKS - 1).step_by(STEP) {
                 let chunks = Chunks { waits, ..chunks };
@@ -280,7 +280,7 @@ fn what_is_done_has_been_read_when_waiting_fails() {
 
 #[test]
 fn progress_is_asked_once_for_each_chunk_and_never_after_the_end() {
-    for threads in THREADS {
+    for &threads in THREADS {
         for_all(|variable, chunks| {
             for end_at in (1..=CHUNKS + 1).step_by(STEP) {
                 let Outcome { status, done, read, calls } = read(variable, chunks, threads, end_at);
