@@ -25,6 +25,15 @@ pub fn stores_lines() -> bool {
     false
 }
 
+/// Whether it is quicker to decode a chunk in the processor's cache and to copy it past the cache than to decode it in
+/// memory that is not in the cache.
+pub fn copies_past_cache() -> bool {
+    #[cfg(all(target_arch = "x86_64", nczchunk_avx512))]
+    return x86::copies_past_cache();
+    #[cfg(not(all(target_arch = "x86_64", nczchunk_avx512)))]
+    false
+}
+
 /// Orders the non-temporal stores of a kernel before all later stores. To be called after kernels that were chosen for
 /// streaming.
 #[inline]

@@ -40,7 +40,7 @@ use smallvec::SmallVec;
 use crate::error::{ErrorKind, Result};
 use extent::Extent;
 pub use gather::{List, Place, elements, for_each, for_each_of_box};
-pub use kernel::{fence, stores_lines};
+pub use kernel::{copies_past_cache, fence, stores_lines};
 use rows::{Kernel, Rows, Shape};
 pub use rows::{LINE, Volume};
 

@@ -230,10 +230,10 @@ const STREAM_CHUNK: usize = 64 << 10;
 const CACHED_CHUNK: usize = 1 << 20;
 
 /// Whether a chunk that lands whole in memory is decoded in the processor's cache first and copied past the cache from
-/// there. Where the memory is not in the cache that takes less time than to decode the chunk there, because a decoder's
-/// stores fetch what they overwrite.
+/// there: on some processors a decoder's stores take long to memory that is not in the cache, because they fetch what
+/// they overwrite.
 pub(super) fn decodes_in_cache(copy: &StridedCopy, chunk_bytes: usize) -> bool {
-    copy.volume().streams() && chunk_bytes <= CACHED_CHUNK && copy::stores_lines()
+    copy.volume().streams() && chunk_bytes <= CACHED_CHUNK && copy::copies_past_cache()
 }
 
 /// What the copies of a transfer of so many bytes know of it.
