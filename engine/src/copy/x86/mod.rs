@@ -37,8 +37,8 @@ pub(super) fn stores_lines() -> bool {
 }
 
 /// Whether stores to memory that is not in the processor's cache take a decoder longer than it takes to copy past the
-/// cache what it has stored there. Measured with zstd and blosc: so it is with Intel's processors (Sapphire Rapids, 0.84
-/// to 0.92 of the time), and the reverse with AMD's (Zen 5, 1.03 to 1.15).
+/// cache what it has stored there. Measured with zstd and blosc: so it is with processors of Intel (Sapphire Rapids,
+/// 0.84 to 0.92 of the time), and the reverse with those of AMD (Zen 5, 1.03 to 1.15).
 #[cfg(nczchunk_avx512)]
 pub(super) fn copies_past_cache() -> bool {
     use std::arch::x86_64::__cpuid;
