@@ -216,18 +216,28 @@ pub(super) unsafe fn report_transfer(
 ) -> c_int {
     let _held = CancelGuard::hold();
     // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
-    let Some((mut options, progress, user)) = unsafe { context.as_ref() }
-        .map(|context| (Options::default().with_threads(context.threads), context.progress, context.progress_user))
-    else {
-        // SAFETY: NULL is allowed.
-        return unsafe { report_with(context, |done| body(Options::default(), done)) };
+    let known = unsafe { context.as_ref() }.map_or((1, false), |context| (context.threads, context.has_more_options()));
+    let mut options = Options::default().with_threads(known.0);
+    match known {
+        // Most calls: what the compiler knows of their options takes a small one no time.
+        // SAFETY: the caller promises what `report_with` requires.
+        (0 | 1, false) => return unsafe { report_with(context, |done| body(Options::default(), done)) },
+        // SAFETY: as above.
+        (_, false) => return unsafe { report_with(context, |done| body(options, done)) },
+        (_, true) => {}
+    }
+    // SAFETY: as above; without a context there are no options.
+    let (progress, user) = match unsafe { context.as_ref() } {
+        Some(context) => {
+            if !context.uses_cache {
+                options = options.without_cache();
+            }
+            (context.progress, context.progress_user)
+        }
+        None => (None, std::ptr::null_mut()),
     };
     // SAFETY: as above.
-    if unsafe { context.as_ref() }.is_some_and(|context| !context.uses_cache) {
-        options = options.without_cache();
-    }
-    // SAFETY: as above.
-    let team = unsafe { context.as_mut() }.and_then(|context| context.team.take());
+    let team = unsafe { context.as_mut() }.and_then(|context| context.team.take_if(|_| true));
     if let Some(team) = &team {
         options = options.with_team(team);
     }
@@ -253,10 +263,11 @@ pub(super) unsafe fn report_transfer(
         })
     };
     // SAFETY: as above.
-    match unsafe { context.as_mut() } {
+    if let (Some(_), Some(context)) = (&team, unsafe { context.as_mut() }) {
         // Unless a callback has set otherwise meanwhile.
-        Some(context) if context.keeps_threads && context.team.is_none() => context.team = team,
-        _ => {}
+        if context.keeps_threads && context.team.is_none() {
+            context.team = team;
+        }
     }
     status
 }
@@ -285,6 +296,12 @@ unsafe fn report_with(context: *mut nczchunk_context, body: impl FnOnce(&mut usi
 }
 
 impl nczchunk_context {
+    /// Whether there are options besides the number of threads.
+    #[inline]
+    fn has_more_options(&self) -> bool {
+        self.progress.is_some() || !self.uses_cache || self.team.is_some()
+    }
+
     fn forget(&mut self) {
         if self.error.is_some() {
             self.error = None;

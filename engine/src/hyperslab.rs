@@ -268,7 +268,7 @@ impl<'a> Hyperslab<'a> {
         &self,
         dimensions: &[Dimension],
         access: Access,
-    ) -> Result<impl ExactSizeIterator<Item = Slice>> {
+    ) -> Result<impl Fn(usize) -> Slice> {
         let rank = dimensions.len();
         if rank > 0 && self.lists(rank).is_none() {
             return Err(ErrorKind::Argument("start, count and stride must have one entry for each dimension").into());
@@ -297,10 +297,10 @@ impl<'a> Hyperslab<'a> {
             };
             checked.map_err(|error| error.in_dimension(d))?;
         }
-        Ok((0..rank).map(move |d| {
+        Ok(move |d: usize| {
             let count = if is_nothing { 0 } else { count(d) };
             if is_slice(&d) { Slice::fitting(self.start(d), count, self.stride(d)) } else { Slice::of_list(count) }
-        }))
+        })
     }
 }
 
@@ -341,7 +341,7 @@ mod tests {
             let slab = Hyperslab::new(&[0, 5], &[0, 9]);
             slab.slices::<false>(&dimensions, access).map_or_else(
                 |e| (e.status(), e.dimension()),
-                |slices| (slices.map(|slice| slice.count() as i32).sum(), None),
+                |slice| (slice(0).count() as i32 + slice(1).count() as i32, None),
             )
         };
         assert_eq!(check(Access::Read), (EEDGE, Some(1)));
@@ -357,9 +357,7 @@ mod tests {
             let slab = if both_ways { slab.with_signed_stride(&stride) } else { slab.with_stride(&stride) };
             let of_lists = Hyperslab::from_lists(Some(&start), Some(&count), Some(&stride));
             let of_lists = if both_ways { of_lists.both_ways() } else { of_lists };
-            let slice = |slab: Hyperslab<'_>| {
-                slab.slices::<false>(&dimensions, Access::Read).map(|mut all| all.next().unwrap())
-            };
+            let slice = |slab: Hyperslab<'_>| slab.slices::<false>(&dimensions, Access::Read).map(|slice| slice(0));
             assert_eq!(slice(slab), slice(of_lists));
             let slice = slice(slab)?;
             Ok((slice.start(), slice.stride(), slice.descends()))

@@ -68,12 +68,11 @@ impl<'v> Plan<'v> {
         match hyperslab.chosen() {
             Chosen::Nothing => {
                 dims::reserve(&mut dimensions, grid.rank())?;
-                let slices = hyperslab.slices::<false>(grid.dimensions(), access)?;
-                for (dimension, slice) in grid.dimensions().iter().zip(slices) {
-                    let projections = Projections::new(dimension, slice)?;
+                let slice = hyperslab.slices::<false>(grid.dimensions(), access)?;
+                for (d, dimension) in grid.dimensions().iter().enumerate() {
+                    let slice = slice(d);
                     num_elements = num_elements.saturating_mul(slice.count());
-                    num_chunks = num_chunks.saturating_mul(projections.len());
-                    dimensions.push(projections);
+                    num_chunks = num_chunks.saturating_mul(Projections::push(&mut dimensions, dimension, slice)?);
                 }
             }
             Chosen::Indices(lists) => {
@@ -104,11 +103,11 @@ impl<'v> Plan<'v> {
         dimensions: &mut Dims<Projections>,
     ) -> Result<()> {
         dims::reserve(dimensions, grid.rank())?;
-        let slices = hyperslab.slices::<true>(grid.dimensions(), access)?;
-        for ((dimension, slice), list) in grid.dimensions().iter().zip(slices).zip(lists) {
+        let slice = hyperslab.slices::<true>(grid.dimensions(), access)?;
+        for (d, (dimension, list)) in grid.dimensions().iter().zip(lists).enumerate() {
             dimensions.push(match list {
-                Some(indices) => Projections::of_indices(dimension, slice, indices)?,
-                None => Projections::new(dimension, slice)?,
+                Some(indices) => Projections::of_indices(dimension, slice(d), indices)?,
+                None => Projections::new(dimension, slice(d))?,
             });
         }
         Ok(())

@@ -28,6 +28,7 @@
 use crate::alloc;
 use crate::chunk_list::{ChunkList, Run};
 use crate::copy::Place;
+use crate::dims::Dims;
 use crate::error::Result;
 use crate::grid::Dimension;
 use crate::hyperslab::Slice;
@@ -127,6 +128,22 @@ impl Projections {
             None => Ok(Projections::regular(dimension.regular_copy(), slice)),
             Some(list) => Projections::of_list(dimension, list, slice),
         }
+    }
+
+    /// Adds the [projections](Self::new) of a slice to those of other dimensions, and returns their number. They are
+    /// made where they stay, for to move them takes longer.
+    ///
+    /// # Errors
+    /// Those of `new`.
+    #[inline]
+    pub(crate) fn push(all: &mut Dims<Projections>, dimension: &Dimension, slice: Slice) -> Result<usize> {
+        let projections = match dimension.list() {
+            None => Projections::regular(dimension.regular_copy(), slice),
+            Some(list) => Projections::of_list(dimension, list, slice)?,
+        };
+        let num = projections.len;
+        all.push(projections);
+        Ok(num)
     }
 
     /// The projections onto chunks without a list.

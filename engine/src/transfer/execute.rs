@@ -109,10 +109,8 @@ impl<'a> Transfer<'a> {
             // worker.
             #[allow(unsafe_code)]
             let mut out = unsafe { out.alias() };
-            let mut reading = Reading::new(self.plan.variable(), self.store, turn);
-            if may_share {
-                reading.threads = threads;
-            }
+            let threads = if may_share { threads } else { Threads::ONE };
+            let mut reading = Reading::new(self.plan.variable(), self.store, turn, threads);
             move |piece: &Piece<'_>| reading.piece(piece, &mut out)
         })
     }
@@ -256,7 +254,7 @@ impl<'a> Transfer<'a> {
         let mut sample = if workers == 1 || is_quick { None } else { self.sample(workers)? };
         if workers == 1 || sample.is_some() {
             let (threads, progress) = (self.options.threads(), self.options.progress);
-            job.do_in_order(self.chunks.clone(), progress, done, begin(threads), &mut sample)?;
+            job.do_in_order(self.chunks.clone(), progress, done, &mut begin(threads), &mut sample)?;
         }
         if *done < self.chunks.len() {
             let workers = sample.map_or(workers, |sample| workers.min(1 + sample.helpers));
@@ -324,7 +322,8 @@ impl<'a> Transfer<'a> {
 
 /// How long chunks take, any time each, which is found out by doing some.
 struct Sample {
-    watch: Stopwatch,
+    /// None for so few chunks that after the first there are none for others.
+    watch: Option<Stopwatch>,
     num_chunks: usize,
     /// After how many of them the time is looked at, and how many come after that until it is again.
     next: usize,
@@ -335,19 +334,20 @@ struct Sample {
 
 impl Sample {
     fn new(num_chunks: usize) -> Self {
-        Sample { watch: Stopwatch::start(), num_chunks, next: 1, block: 1, helpers: 0 }
+        let watch = (num_chunks > 2).then(Stopwatch::start);
+        Sample { next: if watch.is_some() { 1 } else { num_chunks }, watch, num_chunks, block: 1, helpers: 0 }
     }
 
     /// Whether this thread does more after those before `next`; if not, what is left is worth it to have others help.
     fn goes_on(&mut self) -> bool {
         let (done, left) = (self.next, self.num_chunks.saturating_sub(self.next));
         // After ever more at a time, so that it is looked at a few times only.
-        self.block *= if self.block < 16 { 4 } else { 2 };
+        self.block *= if self.block == 1 { 8 } else { 2 };
         self.next = self.next.saturating_add(self.block);
         if left <= 1 {
             return true;
         }
-        let elapsed = self.watch.elapsed();
+        let elapsed = self.watch.as_ref().map_or(Duration::ZERO, Stopwatch::elapsed);
         if elapsed < WORK_PER_THREAD {
             return true;
         }
@@ -373,7 +373,7 @@ impl<'a> Job<'a> {
         chunks: Range<usize>,
         progress: Option<ProgressFunction<'_>>,
         done: &mut usize,
-        mut one: impl FnMut(&Piece<'_>) -> Result<()>,
+        one: &mut impl FnMut(&Piece<'_>) -> Result<()>,
         sample: &mut Option<Sample>,
     ) -> Result<()> {
         let mut pieces = Pieces::new(self);
@@ -382,7 +382,7 @@ impl<'a> Job<'a> {
             let until = sample.as_ref().map_or(chunks.len(), |sample| sample.next.min(chunks.len()));
             for chunk in chunks.start + *done..chunks.start + until {
                 self.tracker.ask(progress)?;
-                pieces.with(chunk, &mut one)?;
+                pieces.with(chunk, one)?;
                 *done += 1;
             }
             if until == chunks.len() || sample.as_mut().is_some_and(|sample| !sample.goes_on()) {

@@ -171,7 +171,8 @@ impl<'a> Job<'a> {
             return;
         }
         let Job { plan, store, turn, volume, .. } = *self;
-        let (mut walk, mut reading) = (Walk::new(plan, volume), Reading::new(plan.variable(), store, turn));
+        let (mut walk, mut reading) =
+            (Walk::new(plan, volume), Reading::new(plan.variable(), store, turn, Threads::ONE));
         let _fence = Fence::new(volume);
         while let Some(handed) = self.handed.next() {
             let chunk = handed.chunk;
@@ -358,7 +359,7 @@ impl<'j, 'a> State<'j, 'a> {
             addresses: Vec::new(),
             free: Vec::new(),
             walk: Walk::new(plan, volume),
-            reading: Reading::new(plan.variable(), store, turn),
+            reading: Reading::new(plan.variable(), store, turn, Threads::ONE),
             writing: data.map(|(data, threads)| (Writing::new(plan.variable(), store, threads), data)),
             held: 0,
             most_held,

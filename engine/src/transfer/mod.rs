@@ -52,6 +52,7 @@ use crate::grid::Access;
 use crate::hyperslab::Hyperslab;
 use crate::plan::Plan;
 use crate::store::{ChunkStore, ReadCost};
+use crate::threads::Threads;
 use crate::variable::Variable;
 use execute::{check_access, check_memory};
 use piece::{Mover, check_store};
@@ -298,7 +299,7 @@ fn read_one_chunk(
     out.expect_all_if(|| true);
     one_chunk(variable, store, single, Access::Read, options, done, || {
         let turn = store.cache().filter(|_| options.uses_cache).map(|cache| cache.begin());
-        let mut reading = Reading::new(variable, store, turn);
+        let mut reading = Reading::new(variable, store, turn, Threads::ONE);
         if store.is_concurrent() && variable.copier().is_none() {
             reading.threads = options.threads();
         }
@@ -316,9 +317,11 @@ fn read_plan<'o>(
     options: Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    let plan = Plan::new(variable, hyperslab, Access::Read)?;
+    let plan = Plan::new(variable, hyperslab, Access::Read);
+    // It is large, and stays where it is.
+    let Ok(plan) = &plan else { return plan.map(|_| ()) };
     let out = out(plan.selected_bytes())?;
-    Transfer::new(&plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
+    Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
 }
 
 /// Writes a hyperslab from the memory that `data` gives for so many bytes, row-major and without gaps. `done` receives
@@ -338,9 +341,11 @@ pub fn write<'d>(
             Writing::new(variable, store, options.threads()).single(&single, data)
         });
     }
-    let plan = Plan::new(variable, hyperslab, Access::Write)?;
+    let plan = Plan::new(variable, hyperslab, Access::Write);
+    // As in `read_plan`.
+    let Ok(plan) = &plan else { return plan.map(|_| ()) };
     let data = data(plan.selected_bytes())?;
-    Transfer::new(&plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
+    Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
 }
 
 /// Transfers a request that touches one chunk.

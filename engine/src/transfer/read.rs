@@ -145,7 +145,7 @@ pub(super) struct Reading<'a> {
     transfer: Option<Turn>,
     /// The same of the request that brought what is read next.
     turn: Option<Turn>,
-    /// How many threads may read a piece: one, unless that is changed.
+    /// How many threads may read a piece.
     pub(super) threads: Threads<'a>,
     /// Whether a file was not in the page cache, as far as the system tells, or does not tell.
     waits: bool,
@@ -153,19 +153,14 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     #[inline]
-    pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, turn: Option<Turn>) -> Self {
+    pub(super) fn new(
+        variable: &'a Variable,
+        store: &'a ChunkStore<'a>,
+        turn: Option<Turn>,
+        threads: Threads<'a>,
+    ) -> Self {
         let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
-        Reading {
-            variable,
-            store,
-            lender,
-            mover,
-            workspace: None,
-            transfer: turn,
-            turn,
-            threads: Threads::ONE,
-            waits: false,
-        }
+        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads, waits: false }
     }
 
     /// Reads a piece.

@@ -432,7 +432,7 @@ fn what_is_swapped_is_read_in_parts() {
         let is_swapped = (endian == Endian::Big) == cfg!(target_endian = "little");
         let fence = Fence::new(volume);
         let destination = &mut Destination::from(&mut out[..]);
-        let mut reading = read::Reading::new(&variable, &store, None);
+        let mut reading = read::Reading::new(&variable, &store, None, Threads::ONE);
         let mut walk = walk::Walk::new(&plan, volume);
         walk.go_to(0).unwrap();
         reading.piece(&walk.piece().unwrap(), destination).unwrap();
