@@ -1,7 +1,7 @@
 //! The execution of a plan, as a whole or in part, by one thread or more.
 
 use std::ops::Range;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::flight;
 use super::options::{MAX_THREADS, Options};
@@ -11,7 +11,6 @@ use super::progress::{ProgressFunction, Tracker};
 use super::queue::Queue;
 use super::read::Reading;
 use super::shards::Shards;
-use super::stopwatch::Stopwatch;
 use super::walk::Walk;
 use super::write::Writing;
 use crate::cache::Fetching;
@@ -323,7 +322,7 @@ impl<'a> Transfer<'a> {
 /// How long chunks take, any time each, which is found out by doing some.
 struct Sample {
     /// None for so few chunks that after the first there are none for others.
-    watch: Option<Stopwatch>,
+    begun: Option<Instant>,
     num_chunks: usize,
     /// After how many of them the time is looked at, and how many come after that until it is again.
     next: usize,
@@ -334,8 +333,8 @@ struct Sample {
 
 impl Sample {
     fn new(num_chunks: usize) -> Self {
-        let watch = (num_chunks > 2).then(Stopwatch::start);
-        Sample { next: if watch.is_some() { 1 } else { num_chunks }, watch, num_chunks, block: 1, helpers: 0 }
+        let begun = (num_chunks > 2).then(Instant::now);
+        Sample { next: if begun.is_some() { 1 } else { num_chunks }, begun, num_chunks, block: 1, helpers: 0 }
     }
 
     /// Whether this thread does more after those before `next`; if not, what is left is worth it to have others help.
@@ -347,7 +346,7 @@ impl Sample {
         if left <= 1 {
             return true;
         }
-        let elapsed = self.watch.as_ref().map_or(Duration::ZERO, Stopwatch::elapsed);
+        let elapsed = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
         if elapsed < WORK_PER_THREAD {
             return true;
         }

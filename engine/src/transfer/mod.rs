@@ -32,7 +32,6 @@ mod read;
 mod shards;
 mod single;
 mod slot;
-mod stopwatch;
 mod walk;
 mod write;
 
