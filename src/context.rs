@@ -216,9 +216,10 @@ pub(super) unsafe fn report_transfer(
 ) -> c_int {
     let _held = CancelGuard::hold();
     // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
-    let known = unsafe { context.as_ref() }.map_or((1, false), |context| (context.threads, context.has_more_options()));
-    let mut options = Options::default().with_threads(known.0);
-    match known {
+    let (threads, has_more) =
+        unsafe { context.as_ref() }.map_or((1, false), |context| (context.threads, context.has_more_options()));
+    let mut options = Options::default().with_threads(threads);
+    match (threads, has_more) {
         // Most calls: what the compiler knows of their options takes a small one no time.
         // SAFETY: the caller promises what `report_with` requires.
         (0 | 1, false) => return unsafe { report_with(context, |done| body(Options::default(), done)) },
@@ -237,7 +238,7 @@ pub(super) unsafe fn report_transfer(
         None => (None, std::ptr::null_mut()),
     };
     // SAFETY: as above.
-    let team = unsafe { context.as_mut() }.and_then(|context| context.team.take_if(|_| true));
+    let team = unsafe { context.as_mut() }.and_then(|context| context.team.take());
     if let Some(team) = &team {
         options = options.with_team(team);
     }
