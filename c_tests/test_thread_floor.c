@@ -2,7 +2,8 @@
  * Small calls begin no thread, however many they may use: a thread takes longer to begin than a small call to end.
  *
  * What is small follows, in a store that lends, from the bytes and the chunks; in any other from the time that the
- * first chunks take, which the calling thread does alone. About 0.1 ms of work is worth a thread.
+ * first chunks take, which the calling thread does alone. About 0.1 ms of work is worth a thread. After hundreds of
+ * calls within a tick of the system's coarse clock, which is some milliseconds, calls are small until one lasts longer.
  *
  *     nczchunk_context_set_threads(context, 8);
  *     nczchunk_read_vars(var, store, start, count, stride, data, context);     one thread, or up to eight
@@ -26,13 +27,17 @@ enum { THREADS = 8 };
 static int64_t now;
 static int times_asked;
 
+enum { TICK = 4000000 };
+
 /* This takes the place of the C library's, for the library too. */
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
-    const int64_t nanoseconds = __atomic_load_n(&now, __ATOMIC_RELAXED);
+    int64_t nanoseconds = __atomic_load_n(&now, __ATOMIC_RELAXED);
 
-    (void)clock;
-    __atomic_fetch_add(&times_asked, 1, __ATOMIC_RELAXED);
+    if (clock == CLOCK_MONOTONIC_COARSE)
+        nanoseconds -= nanoseconds % TICK;
+    else
+        __atomic_fetch_add(&times_asked, 1, __ATOMIC_RELAXED);
     time->tv_sec = (time_t)(nanoseconds / 1000000000);
     time->tv_nsec = (long)(nanoseconds % 1000000000);
     return 0;
@@ -276,6 +281,34 @@ static void chunks_that_are_decoded(store_kind kind)
     close_fixture(&f);
 }
 
+/* Of many small calls in one tick, few ask for the time. A call among them that lasts longer is none of them. */
+static void many_calls(int keeps_threads)
+{
+    const int calls = 1000;
+    fixture f;
+
+    open_fixture(&f, FILLING, 64, 10);
+    CHECK_EQ(nczchunk_context_set_keeps_threads(f.context, keeps_threads), 0);
+    now += TICK - now % TICK;
+    for (int round = 0; round < 2; round++) {
+        times_asked = 0;
+        for (int i = 0; i < calls; i++)
+            CHECK_EQ(threads_of_a_read(&f), 0);
+        CHECK(times_asked > 0);
+        times_asked = 0;
+        CHECK_EQ(threads_of_a_read(&f), 0);
+        /* Where numbers have 32 bits, each asks. */
+        if (sizeof(size_t) >= 8)
+            CHECK_EQ(times_asked, 0);
+        now += TICK;
+    }
+    for (int i = 0; i < calls; i++)
+        CHECK_EQ(threads_of_a_read(&f), 0);
+    callback_time = 200000;
+    CHECK_EQ(threads_of_a_read(&f), THREADS - 1);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     alarm(300);
@@ -290,6 +323,8 @@ int main(void)
     }
     some_bytes();
     few_slow_chunks();
+    many_calls(0);
+    many_calls(1);
     CHECK(times_asked > 0);
     return 0;
 }

@@ -24,7 +24,7 @@ use super::progress::nczchunk_progress;
 use nczchunk_engine::alloc::try_box;
 use nczchunk_engine::cancel::CancelGuard;
 use nczchunk_engine::threads::Team;
-use nczchunk_engine::transfer::{Options, Progress};
+use nczchunk_engine::transfer::{Options, Pace, Progress};
 
 /// Creates a context. Free it with nczchunk_context_free.
 ///
@@ -36,6 +36,7 @@ pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_contex
             threads: 1,
             keeps_threads: false,
             team: None,
+            pace: Pace::default(),
             uses_cache: true,
             progress: None,
             progress_user: std::ptr::null_mut(),
@@ -122,7 +123,8 @@ pub unsafe extern "C" fn nczchunk_context_set_progress(
 /// - there are several chunks, or 4 MiB are read of one that is uncompressed in a file,
 /// - elements that are read do not share memory,
 /// - there is enough work: about 0.1 ms for each thread. For a store without codecs that lends chunks, and whose
-///   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks.
+///   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks;
+///   of a call after hundreds within a few milliseconds, only from the moment it lasts longer than that.
 ///
 /// If the system refuses a thread, the remaining workers do its share. Results and status are the same for any number
 /// of threads, as long as there is memory for a chunk in each. New threads have all signals blocked except those of a
@@ -212,56 +214,38 @@ pub(super) unsafe fn report_computed(context: *mut nczchunk_context, body: impl 
 #[inline]
 pub(super) unsafe fn report_transfer(
     context: *mut nczchunk_context,
-    body: impl FnOnce(Options<'_>, &mut usize) -> Result<()>,
+    body: impl Fn(&Options<'_>, &mut usize) -> Result<()>,
 ) -> c_int {
     let _held = CancelGuard::hold();
     // SAFETY: a pointer that is not NULL points to a context by the caller's promise.
-    let (threads, has_more) =
-        unsafe { context.as_ref() }.map_or((1, false), |context| (context.threads, context.has_more_options()));
-    let mut options = Options::default().with_threads(threads);
-    match (threads, has_more) {
+    let has_options = unsafe { context.as_ref() }.is_some_and(nczchunk_context::has_options);
+    if !has_options {
         // Most calls: what the compiler knows of their options takes a small one no time.
         // SAFETY: the caller promises what `report_with` requires.
-        (0 | 1, false) => return unsafe { report_with(context, |done| body(Options::default(), done)) },
+        return unsafe { report_with(context, |done| body(&Options::default(), done)) };
+    }
+    // SAFETY: there are options, and so there is a context.
+    unsafe { report_with_options(context, &body) }
+}
+
+/// [`report_transfer`] for a context that asks for something.
+///
+/// # Safety
+/// As for [`report`]; the pointer is not NULL.
+#[inline(never)]
+unsafe fn report_with_options(
+    context: *mut nczchunk_context,
+    body: &impl Fn(&Options<'_>, &mut usize) -> Result<()>,
+) -> c_int {
+    // SAFETY: by the caller's promise.
+    let asked = unsafe { &mut *context };
+    let (tick, team) = (asked.pace.next_call(), asked.team.take());
+    let options = Options::default().with_threads(asked.threads).with_team(team.as_deref()).in_tick(tick);
+    let status = match (asked.progress, asked.uses_cache) {
         // SAFETY: as above.
-        (_, false) => return unsafe { report_with(context, |done| body(options, done)) },
-        (_, true) => {}
-    }
-    // SAFETY: as above; without a context there are no options.
-    let (progress, user) = match unsafe { context.as_ref() } {
-        Some(context) => {
-            if !context.uses_cache {
-                options = options.without_cache();
-            }
-            (context.progress, context.progress_user)
-        }
-        None => (None, std::ptr::null_mut()),
-    };
-    // SAFETY: as above.
-    let team = unsafe { context.as_mut() }.and_then(|context| context.team.take());
-    if let Some(team) = &team {
-        options = options.with_team(team);
-    }
-    // SAFETY: the caller promises what `report_with` requires.
-    let status = unsafe {
-        report_with(context, |done| match progress {
-            None => body(options, done),
-            Some(progress) => {
-                let ask = |at: Progress| {
-                    let told = nczchunk_progress {
-                        struct_size: size_of::<nczchunk_progress>(),
-                        chunks_done: at.chunks_done,
-                        num_chunks: at.num_chunks,
-                        bytes_done: at.bytes_done,
-                        num_bytes: at.num_bytes,
-                    };
-                    // The function was given to be called with this pointer by the thread that makes the call, which
-                    // this is.
-                    progress(user, &raw const told)
-                };
-                body(options.with_progress(&ask), done)
-            }
-        })
+        (None, true) => unsafe { report_with(context, |done| body(&options, done)) },
+        // SAFETY: as above.
+        _ => unsafe { report_watched(context, options, body) },
     };
     // SAFETY: as above.
     if let (Some(_), Some(context)) = (&team, unsafe { context.as_mut() }) {
@@ -271,6 +255,39 @@ pub(super) unsafe fn report_transfer(
         }
     }
     status
+}
+
+/// [`report_transfer`] with the options that few calls have.
+///
+/// # Safety
+/// As for [`report`]; the pointer is not NULL.
+#[cold]
+unsafe fn report_watched<'a>(
+    context: *mut nczchunk_context,
+    mut options: Options<'a>,
+    body: &impl Fn(&Options<'_>, &mut usize) -> Result<()>,
+) -> c_int {
+    // SAFETY: by the caller's promise.
+    let (progress, user, uses_cache) =
+        unsafe { ((*context).progress, (*context).progress_user, (*context).uses_cache) };
+    if !uses_cache {
+        options = options.without_cache();
+    }
+    let ask = |at: Progress| {
+        let told = nczchunk_progress {
+            struct_size: size_of::<nczchunk_progress>(),
+            chunks_done: at.chunks_done,
+            num_chunks: at.num_chunks,
+            bytes_done: at.bytes_done,
+            num_bytes: at.num_bytes,
+        };
+        // SAFETY: the function was given to be called with this pointer by the thread that makes the call, which this
+        // is.
+        progress.map_or(0, |progress| unsafe { progress(user, &raw const told) })
+    };
+    let watched = options.with_progress(&ask);
+    // SAFETY: as above.
+    unsafe { report_with(context, |done| body(if progress.is_some() { &watched } else { &options }, done)) }
 }
 
 /// # Safety
@@ -297,10 +314,10 @@ unsafe fn report_with(context: *mut nczchunk_context, body: impl FnOnce(&mut usi
 }
 
 impl nczchunk_context {
-    /// Whether there are options besides the number of threads.
+    /// Whether its calls have options that other calls do not have.
     #[inline]
-    fn has_more_options(&self) -> bool {
-        self.progress.is_some() || !self.uses_cache || self.team.is_some()
+    fn has_options(&self) -> bool {
+        self.threads > 1 || self.progress.is_some() || !self.uses_cache
     }
 
     fn forget(&mut self) {

@@ -477,7 +477,7 @@ pub(super) unsafe fn read_plan(
     plan: &Plan<'_>,
     store: &ChunkStore<'_>,
     data: *mut u8,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     let out = by_promise!(memory_to_fill(plan, data))?;
@@ -492,7 +492,7 @@ pub(super) unsafe fn write_plan(
     plan: &Plan<'_>,
     store: &ChunkStore<'_>,
     data: *const u8,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     let data = by_promise!(memory_to_take(plan, data))?;

@@ -107,7 +107,7 @@ pub unsafe extern "C" fn nczchunk_rechunk(
 ) -> c_int {
     by_promise!(report_transfer(context, |transfer, done| {
         let (path, name) = (file_path(path)?, optional_text(name)?);
-        described(source, options, transfer, report, |source, description, options| {
+        described(source, options, *transfer, report, |source, description, options| {
             let made = rechunk(source, path, name, description, options)?;
             *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
             Ok((made.plan, made.boxes_resumed))
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn nczchunk_rechunk_in(
 ) -> c_int {
     by_promise!(report_transfer(context, |transfer, done| {
         let (storage, name) = (&handle(storage, "storage is NULL")?.0, optional_text(name)?);
-        described(source, options, transfer, report, |source, description, options| {
+        described(source, options, *transfer, report, |source, description, options| {
             let made = rechunk_in(source, storage, name, description, options)?;
             *done = made.plan.passes.iter().map(|pass| pass.num_boxes).fold(0, usize::saturating_add);
             Ok((made.plan, made.boxes_resumed))
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn nczchunk_rechunk_plan(
         if report.is_null() {
             return Err(ErrorKind::Argument("report is NULL").into());
         }
-        described(source, options, transfer, report, |source, description, options| {
+        described(source, options, *transfer, report, |source, description, options| {
             Ok((rechunk_plan(source, description, options)?, 0))
         })
     }))

@@ -111,8 +111,13 @@ impl Layout {
 
     /// Whether no two elements share a byte, so that several threads may write to them: each stride steps over all that
     /// the smaller ones reach. It may say no where that is not so.
+    #[inline]
     pub(crate) fn is_disjoint(&self, elements: Elements<'_>) -> bool {
-        let Some(strides) = &self.strides else { return true };
+        self.strides.as_ref().is_none_or(|strides| Self::are_disjoint(strides, elements))
+    }
+
+    #[inline(never)]
+    fn are_disjoint(strides: &[isize], elements: Elements<'_>) -> bool {
         let axes = || {
             let counts = elements.dimensions.iter().map(|dimension| dimension.slice().count());
             let axes = strides.iter().map(|stride| stride.unsigned_abs()).zip(counts).enumerate();

@@ -33,6 +33,7 @@ pub mod cancel;
 pub mod chunk_list;
 pub mod chunkshape;
 pub mod classic;
+mod clock;
 #[doc(hidden)]
 pub mod codec;
 #[doc(hidden)]

@@ -95,7 +95,7 @@ pub fn read<T: Element>(variable: &Variable, store: &ChunkStore<'_>, hyperslab: 
         // SAFETY: there is room for so many bytes, which are ours alone, and the list stays where it is.
         Ok(unsafe { Destination::from_raw(values.as_mut_ptr().cast(), len) })
     };
-    transfer::read(variable, store, hyperslab, memory, Options::default(), &mut 0)?;
+    transfer::read(variable, store, hyperslab, memory, &Options::default(), &mut 0)?;
     // SAFETY: the read has written every one of them, and any bytes are a `T`.
     unsafe { values.set_len(count) };
     Ok(values)
@@ -120,7 +120,7 @@ pub fn read_into<T: Element>(
         // which are initialised, and any bytes are a `T`.
         Ok(unsafe { Destination::from_raw(out.as_mut_ptr().cast(), len) })
     };
-    transfer::read(variable, store, hyperslab, memory, Options::default(), &mut 0)
+    transfer::read(variable, store, hyperslab, memory, &Options::default(), &mut 0)
 }
 
 /// Writes values, in row-major order, to a hyperslab.
@@ -140,7 +140,7 @@ pub fn write<T: Element>(
         // SAFETY: the slice has so many bytes, all of them initialised, which nobody changes.
         Ok(unsafe { Source::from_raw(values.as_ptr().cast(), len) })
     };
-    transfer::write(variable, store, hyperslab, memory, Options::default(), &mut 0)
+    transfer::write(variable, store, hyperslab, memory, &Options::default(), &mut 0)
 }
 
 fn check_size<T>(variable: &Variable) -> Result<()> {

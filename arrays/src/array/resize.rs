@@ -36,7 +36,7 @@ pub(super) fn cut(variable: &Variable, store: &ChunkStore<'_>, chunks: &Chunks<'
                 let plan = Plan::new(&whole, &Hyperslab::new(&start, &count), Access::Write)?;
                 let plan = plan.with_memory(&strides, 0, fill_value.len())?;
                 let chunks = 0..plan.num_chunks();
-                Transfer::new(&plan, None, store, chunks, Options::default())?.write(fill_value.into(), &mut 0)?;
+                Transfer::new(&plan, None, store, chunks, &Options::default())?.write(fill_value.into(), &mut 0)?;
             }
         }
     }

@@ -88,7 +88,7 @@ impl KeptTexts {
         variable: &Variable,
         store: &ChunkStore<'_>,
         hyperslab: &Hyperslab<'_>,
-        options: Options<'_>,
+        options: &Options<'_>,
         done: &mut usize,
     ) -> Result<Self> {
         let blocks = RefCell::new(Vec::new());

@@ -18,7 +18,7 @@ pub fn read(
     variable: &Variable,
     store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
     check: impl FnOnce(usize) -> Result<()>,
 ) -> Result<OwnedTexts> {
@@ -36,7 +36,7 @@ pub fn read(
 
 /// Reads a hyperslab of texts.
 pub fn read_strings(variable: &Variable, store: &ChunkStore<'_>, hyperslab: &Hyperslab<'_>) -> Result<Vec<String>> {
-    let texts = KeptTexts::read(variable, store, hyperslab, Options::default(), &mut 0)?;
+    let texts = KeptTexts::read(variable, store, hyperslab, &Options::default(), &mut 0)?;
     let mut strings = alloc::room(texts.iter().len())?;
     for text in texts.iter() {
         let text = text.strip_suffix(b"\0").and_then(|text| std::str::from_utf8(text).ok());
@@ -61,7 +61,7 @@ pub fn write_strings(
         // SAFETY: the list has so many bytes, which nobody changes.
         Ok(unsafe { Source::from_raw(pointers.as_ptr().cast(), len) })
     };
-    transfer::write(variable, store, hyperslab, memory, Options::default(), &mut 0)
+    transfer::write(variable, store, hyperslab, memory, &Options::default(), &mut 0)
 }
 
 /// A text of C's.

@@ -1,10 +1,11 @@
 //! The execution of a plan, as a whole or in part, by one thread or more.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::flight;
-use super::options::{MAX_THREADS, Options};
+use super::options::Options;
+use super::pace::{Sample, helpers};
 use super::piece::{self, Piece, check_store};
 use super::prepared::Prepared;
 use super::progress::{ProgressFunction, Tracker};
@@ -21,10 +22,6 @@ use crate::lock::Lock;
 use crate::plan::Plan;
 use crate::store::{ChunkStore, InFlight, ReadCost};
 use crate::threads::Threads;
-
-/// How much work there has to be for each thread that is spawned, which takes 20 to 50 us. Miri has no patience for so
-/// much, and is to see the threads.
-const WORK_PER_THREAD: Duration = if cfg!(miri) { Duration::from_nanos(1) } else { Duration::from_micros(100) };
 
 /// How many bytes of chunks there are for each thread at least that is spawned to read them together, where they are
 /// there at once.
@@ -53,7 +50,7 @@ pub struct Transfer<'a> {
     prepared: Option<&'a Prepared>,
     store: &'a ChunkStore<'a>,
     chunks: Range<usize>,
-    options: Options<'a>,
+    options: &'a Options<'a>,
 }
 
 /// What all threads of a transfer share.
@@ -75,7 +72,7 @@ impl<'a> Transfer<'a> {
         prepared: Option<&'a Prepared>,
         store: &'a ChunkStore<'a>,
         chunks: Range<usize>,
-        options: Options<'a>,
+        options: &'a Options<'a>,
     ) -> Result<Self> {
         let chunks = plan.chunk_range(chunks.start, chunks.end.saturating_sub(chunks.start))?;
         Ok(Transfer { plan, prepared, store, chunks, options })
@@ -103,7 +100,7 @@ impl<'a> Transfer<'a> {
         let cache = self.store.cache().filter(|_| self.options.uses_cache);
         let turn = cache.map(|cache| cache.begin());
         let may_share = self.may_share();
-        self.run(done, |threads| {
+        self.run(may_share, done, |threads| {
             // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one
             // worker.
             #[allow(unsafe_code)]
@@ -116,7 +113,7 @@ impl<'a> Transfer<'a> {
 
     /// Reads from a store that is asked for many chunks together.
     fn read_in_flight(&self, reader: &dyn InFlight, out: &Destination<'_>, done: &mut usize) -> Result<()> {
-        let (most, has_latency) = (self.max_workers(), reader.has_latency());
+        let (most, has_latency) = (self.max_workers(self.may_share()), reader.has_latency());
         let useful = match has_latency {
             true => Shards::threads(self.plan, self.chunks.len().div_ceil(CHUNKS_PER_WORKER)),
             false => 1 + self.bytes_of_chunk()?.saturating_mul(self.chunks.len()) / BYTES_PER_HELPER,
@@ -171,7 +168,7 @@ impl<'a> Transfer<'a> {
         check_store(self.plan.variable(), self.store, Access::Read)?;
         let (reader, counted) = (self.store.counting()?, Lock::new(ReadCost::default()));
         let of = (self.plan, self.store, self.chunks.clone());
-        let job = flight::Job::new(of, reader, self.tracker(), (1, 0), None, (self.options, Some(&counted)))?;
+        let job = flight::Job::new(of, reader, self.tracker(), (1, 0), None, (*self.options, Some(&counted)))?;
         let nothing: &mut [u8] = &mut [];
         job.run_by(Threads::ONE, self.options.progress, &nothing.into());
         job.queue.finish(&mut 0)?;
@@ -192,7 +189,7 @@ impl<'a> Transfer<'a> {
         let of = (self.plan, self.store, self.chunks.clone());
         let threads = self.options.threads();
         let data = data.map(|data| (data, threads.divided_by(workers)));
-        let job = flight::Job::new(of, reader, self.tracker(), (workers, helpers), data, (self.options, None))?;
+        let job = flight::Job::new(of, reader, self.tracker(), (workers, helpers), data, (*self.options, None))?;
         job.run_by(threads, self.options.progress, out);
         job.queue.finish(done)?;
         job.tracker.finish(self.options.progress);
@@ -211,9 +208,10 @@ impl<'a> Transfer<'a> {
         *done = 0;
         if let Some(reader) = self.store.in_flight().filter(|reader| self.chunks.len() > 1 && reader.stores()) {
             let nothing: &mut [u8] = &mut [];
-            return self.run_in_flight(reader, (self.max_workers(), 0), Some(data), &nothing.into(), done);
+            let workers = self.max_workers(self.may_share());
+            return self.run_in_flight(reader, (workers, 0), Some(data), &nothing.into(), done);
         }
-        self.run(done, |threads| {
+        self.run(self.may_share(), done, |threads| {
             let mut writing = Writing::new(self.plan.variable(), self.store, threads);
             move |piece: &Piece<'_>| writing.piece(piece, data)
         })
@@ -223,9 +221,10 @@ impl<'a> Transfer<'a> {
         Tracker::of_plan(self.options.progress.is_some(), self.plan, &self.chunks)
     }
 
-    /// How many threads may work, this one included.
-    fn max_workers(&self) -> usize {
-        if self.chunks.len() > 1 && self.may_share() { self.options.threads().most().min(self.chunks.len()) } else { 1 }
+    /// How many threads may work, this one included, where several may or not.
+    #[inline]
+    fn max_workers(&self, may_share: bool) -> usize {
+        if may_share { self.options.threads().most().min(self.chunks.len()).max(1) } else { 1 }
     }
 
     /// Whether several threads may do this.
@@ -236,10 +235,10 @@ impl<'a> Transfer<'a> {
             && (self.plan.access() == Access::Write || self.plan.is_disjoint())
     }
 
-    /// Does the pieces of all chunks: by `begin` each thread gets what it does for a piece, for which it may use so
-    /// many threads. Counts the chunks done.
+    /// Does the pieces of all chunks, by several threads if they may share them: by `begin` each thread gets what it
+    /// does for a piece, for which it may use so many threads. Counts the chunks done.
     #[inline]
-    fn run<W>(&self, done: &mut usize, begin: impl Fn(Threads<'a>) -> W + Sync) -> Result<()>
+    fn run<W>(&self, may_share: bool, done: &mut usize, begin: impl Fn(Threads<'a>) -> W + Sync) -> Result<()>
     where
         W: FnMut(&Piece<'_>) -> Result<()>,
     {
@@ -249,8 +248,12 @@ impl<'a> Transfer<'a> {
         let volume = piece::volume(self.plan.variable(), access, is_lending, bytes);
         let job = Job { plan: self.plan, prepared: self.prepared, volume, tracker: self.tracker() };
         let is_quick = lender.is_some_and(|lender| !lender.takes_time());
-        let workers = self.workers_at_first(is_quick);
-        let mut sample = if workers == 1 || is_quick { None } else { self.sample(workers)? };
+        let mut workers = self.max_workers(may_share);
+        if workers > 1 && is_quick {
+            workers = workers.min(1 + helpers(self.lending_work()));
+        }
+        let samples = workers > 1 && !is_quick && !self.has_work_for(workers)?;
+        let mut sample = samples.then(|| Sample::new(self.chunks.len(), self.options.tick));
         if workers == 1 || sample.is_some() {
             let (threads, progress) = (self.options.threads(), self.options.progress);
             job.do_in_order(self.chunks.clone(), progress, done, &mut begin(threads), &mut sample)?;
@@ -263,20 +266,10 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
-    /// What tells how many of so many threads there is use for, unless there surely is for all.
+    /// Whether there surely is enough to do for so many threads.
     #[cold]
-    fn sample(&self, workers: usize) -> Result<Option<Sample>> {
-        Ok((self.coders()? < workers).then(|| Sample::new(self.chunks.len())))
-    }
-
-    /// How many threads may do this, as far as that is known before anything is done.
-    #[inline]
-    fn workers_at_first(&self, is_quick: bool) -> usize {
-        match self.options.threads {
-            0 | 1 => 1,
-            _ if is_quick => self.max_workers().min(1 + helpers(self.lending_work())),
-            _ => self.max_workers(),
-        }
+    fn has_work_for(&self, workers: usize) -> Result<bool> {
+        Ok(self.coders()? >= workers)
     }
 
     /// Has the pieces of the chunks after those that are done be done by so many threads.
@@ -317,50 +310,6 @@ impl<'a> Transfer<'a> {
         let chunks = (self.chunks.len() as u64).saturating_mul(CHUNK);
         Duration::from_nanos(chunks.saturating_add(bytes as u64 / BYTES_PER_NANOSECOND))
     }
-}
-
-/// How long chunks take, any time each, which is found out by doing some.
-struct Sample {
-    /// None for so few chunks that after the first there are none for others.
-    begun: Option<Instant>,
-    num_chunks: usize,
-    /// After how many of them the time is looked at, and how many come after that until it is again.
-    next: usize,
-    block: usize,
-    /// How many threads there is use for beside this one.
-    helpers: usize,
-}
-
-impl Sample {
-    fn new(num_chunks: usize) -> Self {
-        let begun = (num_chunks > 2).then(Instant::now);
-        Sample { next: if begun.is_some() { 1 } else { num_chunks }, begun, num_chunks, block: 1, helpers: 0 }
-    }
-
-    /// Whether this thread does more after those before `next`; if not, what is left is worth it to have others help.
-    fn goes_on(&mut self) -> bool {
-        let (done, left) = (self.next, self.num_chunks.saturating_sub(self.next));
-        // After ever more at a time, so that it is looked at a few times only.
-        self.block *= if self.block == 1 { 8 } else { 2 };
-        self.next = self.next.saturating_add(self.block);
-        if left <= 1 {
-            return true;
-        }
-        let elapsed = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
-        if elapsed < WORK_PER_THREAD {
-            return true;
-        }
-        let estimate = elapsed.as_secs_f64() * (left as f64 / done as f64);
-        self.helpers = helpers(Duration::try_from_secs_f64(estimate).unwrap_or(Duration::MAX));
-        self.helpers == 0
-    }
-}
-
-/// How many threads are worth spawning for so much work, of as many as there may be.
-fn helpers(work: Duration) -> usize {
-    // As words, whose division is many times quicker than that of 128 bits.
-    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    (nanoseconds(work) / nanoseconds(WORK_PER_THREAD)).min(MAX_THREADS as u64) as usize
 }
 
 impl<'a> Job<'a> {

@@ -23,6 +23,7 @@ mod execute;
 mod flight;
 mod handed;
 mod options;
+mod pace;
 mod piece;
 mod prepared;
 mod progress;
@@ -40,6 +41,7 @@ use std::ops::Range;
 
 pub use execute::Transfer;
 pub use options::Options;
+pub use pace::Pace;
 pub use prepared::Prepared;
 pub use progress::{Progress, ProgressFunction};
 pub use queue::Queue;
@@ -88,7 +90,7 @@ impl Plan<'_> {
         options: Options<'_>,
     ) -> Result<()> {
         self.variable().check_bytes()?;
-        read_chunks(Transfer::new(self, None, store, chunks, options)?, out)
+        read_chunks(Transfer::new(self, None, store, chunks, &options)?, out)
     }
 
     /// What it takes to [`read`](Self::read) what the plan selects with one thread, where chunks are in objects of a
@@ -98,7 +100,7 @@ impl Plan<'_> {
     /// # Errors
     /// `Unsupported` for variable-length strings and for chunks of a callback; those of reading indices.
     pub fn read_cost(&self, store: &ChunkStore<'_>) -> Result<ReadCost> {
-        Transfer::new(self, None, store, 0..self.num_chunks(), Options::default())?.read_cost()
+        Transfer::new(self, None, store, 0..self.num_chunks(), &Options::default())?.read_cost()
     }
 
     /// Writes `data`, which has [`memory_bytes`](Self::memory_bytes) bytes in native byte order, to what the plan
@@ -127,7 +129,7 @@ impl Plan<'_> {
         options: Options<'_>,
     ) -> Result<()> {
         self.variable().check_bytes()?;
-        Transfer::new(self, None, store, chunks, options)?.write(data.into(), &mut 0)
+        Transfer::new(self, None, store, chunks, &options)?.write(data.into(), &mut 0)
     }
 
     /// Moves the box of the i-th chunk from the chunk's bytes, decoded and in stored byte order, to memory.
@@ -190,7 +192,7 @@ impl Prepared {
         // SAFETY: reading writes bytes of chunks and fill values, which are initialised.
         #[allow(unsafe_code)]
         let out = unsafe { alloc::as_uninit(out) };
-        read_prepared((self, store), chunks, out.into(), options, &mut 0)
+        read_prepared((self, store), chunks, out.into(), &options, &mut 0)
     }
 
     /// [`Plan::write`], from what was prepared.
@@ -213,7 +215,7 @@ impl Prepared {
         options: Options<'_>,
     ) -> Result<()> {
         self.variable().check_bytes()?;
-        Transfer::new(self, Some(self), store, chunks, options)?.write(data.into(), &mut 0)
+        Transfer::new(self, Some(self), store, chunks, &options)?.write(data.into(), &mut 0)
     }
 }
 
@@ -223,7 +225,7 @@ pub fn read_prepared(
     (prepared, store): (&Prepared, &ChunkStore<'_>),
     chunks: Range<usize>,
     mut out: Destination<'_>,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     match (prepared.element(), store.lender()) {
@@ -242,7 +244,7 @@ fn read_some_chunks(
     (prepared, store): (&Prepared, &ChunkStore<'_>),
     chunks: Range<usize>,
     out: Destination<'_>,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     Transfer::new(prepared, Some(prepared), store, chunks, options)?.read(out, done)
@@ -264,7 +266,7 @@ pub fn read<'o>(
     store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     out: impl FnOnce(usize) -> Result<Destination<'o>>,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     let mut single = Single::new();
@@ -288,7 +290,7 @@ fn read_one_chunk(
     (variable, store, hyperslab): (&Variable, &ChunkStore<'_>, &Hyperslab<'_>),
     single: &Single,
     mut out: Destination<'_>,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     if store.with_latency().is_some() && store.ranged().is_some() {
@@ -313,7 +315,7 @@ fn read_plan<'o>(
     store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     out: impl FnOnce(usize) -> Result<Destination<'o>>,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     let plan = Plan::new(variable, hyperslab, Access::Read);
@@ -330,7 +332,7 @@ pub fn write<'d>(
     store: &ChunkStore<'_>,
     hyperslab: &Hyperslab<'_>,
     data: impl FnOnce(usize) -> Result<Source<'d>>,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
     let mut single = Single::new();
@@ -354,7 +356,7 @@ fn one_chunk(
     store: &ChunkStore<'_>,
     single: &Single,
     access: Access,
-    options: Options<'_>,
+    options: &Options<'_>,
     done: &mut usize,
     one: impl FnOnce() -> Result<()>,
 ) -> Result<()> {

@@ -109,6 +109,7 @@ impl<'v> Mover<'v> {
     }
 
     /// Copies the box from memory to a chunk that is to be stored.
+    #[inline(always)]
     pub(super) fn write_chunk(&self, piece: &Piece<'_>, memory: Source<'_>, chunk: &mut Destination<'_>) -> Result<()> {
         if !piece.lists.is_empty() {
             return self.run_lists::<true>(piece, memory, chunk, piece.chunk_offset);

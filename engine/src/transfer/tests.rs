@@ -95,7 +95,7 @@ fn large_reads_ask_for_large_pages() {
     assert_eq!(asked(|memory| plan.read_chunks(&store, 0..1, memory, Options::default()).unwrap()), Some(false));
     let one = Variable::new(&[40 << 20], &[40 << 20], 1).unwrap();
     let read_one = |memory: &mut [u8]| {
-        read(&one, &store, &Hyperslab::all(), |_| Ok(memory.into()), Options::default(), &mut 0).unwrap();
+        read(&one, &store, &Hyperslab::all(), |_| Ok(memory.into()), &Options::default(), &mut 0).unwrap();
     };
     assert_eq!(asked(read_one), Some(true));
 }
@@ -692,7 +692,7 @@ fn options_are_for_threads_and_progress() {
 
         let stop = |at: Progress| if at.chunks_done >= 3 { -7 } else { 0 };
         let options = Options::default().with_threads(threads).with_progress(&stop);
-        let transfer = Transfer::new(&plan, None, &store, 0..rows, options).unwrap();
+        let transfer = Transfer::new(&plan, None, &store, 0..rows, &options).unwrap();
         let mut done = 0;
         match transfer.read(out.as_mut_slice().into(), &mut done) {
             // Other threads may have done all the rest before this one came to it.

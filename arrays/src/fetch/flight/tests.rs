@@ -649,7 +649,7 @@ fn the_first_chunk_that_fails_is_found_in_any_shard() {
     for threads in [1, 2] {
         let (mut out, mut done) = (vec![0; 4 * 2 * COLUMNS], 0);
         let options = Options::default().with_threads(threads);
-        let transfer = Transfer::new(&plan, None, array.store(), 0..2 * COLUMNS, options).unwrap();
+        let transfer = Transfer::new(&plan, None, array.store(), 0..2 * COLUMNS, &options).unwrap();
         let error = transfer.read(out.as_mut_slice().into(), &mut done).unwrap_err();
         assert_eq!((error.chunk(), done), (Some(&[0, first as isize][..]), first));
         assert!(out[..4 * first].chunks(4).all(|value| value == 7i32.to_ne_bytes()));
@@ -677,7 +677,7 @@ fn the_chunks_of_a_shard_are_decoded_by_all_threads() {
         let plan = Plan::new(array.variable(), &Hyperslab::new(&start, &count), Access::Read).unwrap();
         let (mut out, mut done) = (vec![0; plan.selected_bytes()], 0);
         let options = Options::default().with_threads(threads);
-        let transfer = Transfer::new(&plan, None, array.store(), 0..plan.num_chunks(), options).unwrap();
+        let transfer = Transfer::new(&plan, None, array.store(), 0..plan.num_chunks(), &options).unwrap();
         let result = transfer.read(out.as_mut_slice().into(), &mut done).map_err(|error| error.to_string());
         assert_eq!(later.requests_in_flight(), 0);
         (result, done, out)
@@ -1090,7 +1090,8 @@ fn write_less(array: &Array, slab: &Hyperslab<'_>) -> (Result<()>, usize) {
     let plan = Plan::new(array.variable(), slab, Access::Write).unwrap();
     let data: Vec<u8> = (0..plan.selected_bytes() as i32 / 4).flat_map(|i| (-i).to_ne_bytes()).collect();
     let mut done = usize::MAX;
-    let transfer = Transfer::new(&plan, None, array.store(), 0..plan.num_chunks(), Options::default()).unwrap();
+    let options = Options::default();
+    let transfer = Transfer::new(&plan, None, array.store(), 0..plan.num_chunks(), &options).unwrap();
     (transfer.write(data[..].into(), &mut done), done)
 }
 
