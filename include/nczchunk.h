@@ -751,8 +751,9 @@ int nczchunk_context_set_progress(nczchunk_context *context,
  * - there are several chunks, or 4 MiB are read of one that is uncompressed in a file,
  * - elements that are read do not share memory,
  * - there is enough work: about 0.1 ms for each thread. For a store without codecs that lends chunks, and whose
- *   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks;
- *   of a call after hundreds within a few milliseconds, only from the moment it lasts longer than that.
+ *   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks.
+ *   After hundreds of calls of this thread within some milliseconds, none of which took 0.1 ms in the last seconds,
+ *   that begins a few milliseconds later.
  *
  * If the system refuses a thread, the remaining workers do its share. Results and status are the same for any number
  * of threads, as long as there is memory for a chunk in each. New threads have all signals blocked except those of a

@@ -24,7 +24,7 @@ use super::progress::nczchunk_progress;
 use nczchunk_engine::alloc::try_box;
 use nczchunk_engine::cancel::CancelGuard;
 use nczchunk_engine::threads::Team;
-use nczchunk_engine::transfer::{Options, Pace, Progress};
+use nczchunk_engine::transfer::{Options, Progress};
 
 /// Creates a context. Free it with nczchunk_context_free.
 ///
@@ -36,7 +36,6 @@ pub unsafe extern "C" fn nczchunk_context_new(context: *mut *mut nczchunk_contex
             threads: 1,
             keeps_threads: false,
             team: None,
-            pace: Pace::default(),
             uses_cache: true,
             progress: None,
             progress_user: std::ptr::null_mut(),
@@ -123,8 +122,9 @@ pub unsafe extern "C" fn nczchunk_context_set_progress(
 /// - there are several chunks, or 4 MiB are read of one that is uncompressed in a file,
 /// - elements that are read do not share memory,
 /// - there is enough work: about 0.1 ms for each thread. For a store without codecs that lends chunks, and whose
-///   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks;
-///   of a call after hundreds within a few milliseconds, only from the moment it lasts longer than that.
+///   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks.
+///   After hundreds of calls of this thread within some milliseconds, none of which took 0.1 ms in the last seconds,
+///   that begins a few milliseconds later.
 ///
 /// If the system refuses a thread, the remaining workers do its share. Results and status are the same for any number
 /// of threads, as long as there is memory for a chunk in each. New threads have all signals blocked except those of a
@@ -239,16 +239,21 @@ unsafe fn report_with_options(
 ) -> c_int {
     // SAFETY: by the caller's promise.
     let asked = unsafe { &mut *context };
-    let (tick, team) = (asked.pace.next_call(), asked.team.take());
-    let options = Options::default().with_threads(asked.threads).with_team(team.as_deref()).in_tick(tick);
+    // A callback may use the context, so the call has what it borrows.
+    let team = asked.team.take();
+    let mut options = Options::default().with_threads(asked.threads);
+    if let Some(team) = &team {
+        options = options.with_team(team);
+    }
     let status = match (asked.progress, asked.uses_cache) {
         // SAFETY: as above.
         (None, true) => unsafe { report_with(context, |done| body(&options, done)) },
         // SAFETY: as above.
         _ => unsafe { report_watched(context, options, body) },
     };
-    // SAFETY: as above.
-    if let (Some(_), Some(context)) = (&team, unsafe { context.as_mut() }) {
+    if team.is_some() {
+        // SAFETY: as above.
+        let context = unsafe { &mut *context };
         // Unless a callback has set otherwise meanwhile.
         if context.keeps_threads && context.team.is_none() {
             context.team = team;
@@ -257,11 +262,11 @@ unsafe fn report_with_options(
     status
 }
 
-/// [`report_transfer`] with the options that few calls have.
+/// [`report_with_options`] with those that few calls have.
 ///
 /// # Safety
 /// As for [`report`]; the pointer is not NULL.
-#[cold]
+#[inline(never)]
 unsafe fn report_watched<'a>(
     context: *mut nczchunk_context,
     mut options: Options<'a>,
@@ -273,6 +278,10 @@ unsafe fn report_watched<'a>(
     if !uses_cache {
         options = options.without_cache();
     }
+    let Some(progress) = progress else {
+        // SAFETY: as above.
+        return unsafe { report_with(context, |done| body(&options, done)) };
+    };
     let ask = |at: Progress| {
         let told = nczchunk_progress {
             struct_size: size_of::<nczchunk_progress>(),
@@ -283,11 +292,11 @@ unsafe fn report_watched<'a>(
         };
         // SAFETY: the function was given to be called with this pointer by the thread that makes the call, which this
         // is.
-        progress.map_or(0, |progress| unsafe { progress(user, &raw const told) })
+        unsafe { progress(user, &raw const told) }
     };
-    let watched = options.with_progress(&ask);
+    let options = options.with_progress(&ask);
     // SAFETY: as above.
-    unsafe { report_with(context, |done| body(if progress.is_some() { &watched } else { &options }, done)) }
+    unsafe { report_with(context, |done| body(&options, done)) }
 }
 
 /// # Safety
@@ -314,10 +323,10 @@ unsafe fn report_with(context: *mut nczchunk_context, body: impl FnOnce(&mut usi
 }
 
 impl nczchunk_context {
-    /// Whether its calls have options that other calls do not have.
+    /// Whether it asks for more than a call without a context does.
     #[inline]
     fn has_options(&self) -> bool {
-        self.threads > 1 || self.progress.is_some() || !self.uses_cache
+        self.threads > 1 || self.progress.is_some() || !self.uses_cache || self.team.is_some()
     }
 
     fn forget(&mut self) {

@@ -12,7 +12,6 @@ use nczchunk_engine::codec::Codec;
 use nczchunk_engine::error::Error;
 use nczchunk_engine::store::ChunkStore;
 use nczchunk_engine::threads::Team;
-use nczchunk_engine::transfer::Pace;
 use nczchunk_engine::transfer::Prepared;
 use nczchunk_engine::variable::Variable;
 
@@ -23,7 +22,6 @@ pub struct nczchunk_context {
     pub(super) keeps_threads: bool,
     /// Where its threads stay between calls, if they do. The call that uses them has it until it ends.
     pub(super) team: Option<Box<Team>>,
-    pub(super) pace: Pace,
     pub(super) uses_cache: bool,
     pub(super) progress: Option<unsafe extern "C" fn(user: *mut c_void, progress: *const nczchunk_progress) -> c_int>,
     pub(super) progress_user: *mut c_void,

@@ -1,15 +1,16 @@
-//! The system's clock of ticks: a few milliseconds each, which a program can ask for in a tenth of the time that it
-//! takes to ask for nanoseconds.
+//! The system's coarse clock. It goes in ticks, of 4 ms on most systems, and to look at it takes a fraction of the time
+//! that it takes to look at one of nanoseconds.
 #![allow(unsafe_code)]
 
 use std::num::NonZeroU64;
+use std::time::Duration;
 
-/// A tick: between two that are equal a few milliseconds have passed at most.
+/// When the current tick began, as the coarse clock has it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tick(NonZeroU64);
 
 impl Tick {
-    /// The current one; none where the system has no such clock.
+    /// None where the system has no such clock.
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     #[inline]
     pub fn now() -> Option<Self> {
@@ -21,9 +22,14 @@ impl Tick {
         NonZeroU64::new(nanoseconds.wrapping_add(1)).map(Tick)
     }
 
-    /// The current one; none where the system has no such clock.
+    /// None where the system has no such clock.
     #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
     pub fn now() -> Option<Self> {
         None
+    }
+
+    /// How much later it is than another one.
+    pub fn after(self, other: Self) -> Duration {
+        Duration::from_nanos(self.0.get().saturating_sub(other.0.get()))
     }
 }

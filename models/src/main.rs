@@ -24,6 +24,8 @@ mod cache;
 mod cancel;
 #[path = "../../engine/src/chunk_list.rs"]
 mod chunk_list;
+#[path = "../../engine/src/clock.rs"]
+mod clock;
 #[path = "../../engine/src/codec/mod.rs"]
 mod codec;
 #[path = "../../engine/src/copier.rs"]

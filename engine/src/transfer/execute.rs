@@ -253,8 +253,8 @@ impl<'a> Transfer<'a> {
             workers = workers.min(1 + helpers(self.lending_work()));
         }
         let samples = workers > 1 && !is_quick && !self.has_work_for(workers)?;
-        let mut sample = samples.then(|| Sample::new(self.chunks.len(), self.options.tick));
-        if workers == 1 || sample.is_some() {
+        let mut sample = if samples { Sample::new(self.chunks.len()) } else { None };
+        if workers == 1 || samples {
             let (threads, progress) = (self.options.threads(), self.options.progress);
             job.do_in_order(self.chunks.clone(), progress, done, &mut begin(threads), &mut sample)?;
         }

@@ -41,7 +41,6 @@ use std::ops::Range;
 
 pub use execute::Transfer;
 pub use options::Options;
-pub use pace::Pace;
 pub use prepared::Prepared;
 pub use progress::{Progress, ProgressFunction};
 pub use queue::Queue;

@@ -1,7 +1,6 @@
 //! The options of a transfer: threads and progress.
 
 use super::progress::ProgressFunction;
-use crate::clock::Tick;
 use crate::threads::{Team, Threads};
 
 /// No transfer uses more threads, because each takes a stack.
@@ -20,14 +19,12 @@ pub struct Options<'a> {
     pub(super) progress: Option<ProgressFunction<'a>>,
     pub(super) bytes_in_flight: usize,
     pub(super) uses_cache: bool,
-    /// The tick in which there are many calls.
-    pub(super) tick: Option<Tick>,
 }
 
 impl Default for Options<'_> {
     /// One thread, which is the caller's, and no progress callback.
     fn default() -> Self {
-        Options { threads: 1, team: None, progress: None, bytes_in_flight: usize::MAX, uses_cache: true, tick: None }
+        Options { threads: 1, team: None, progress: None, bytes_in_flight: usize::MAX, uses_cache: true }
     }
 }
 
@@ -91,15 +88,8 @@ impl<'a> Options<'a> {
     /// # Ok::<(), nczchunk::Error>(())
     /// ```
     #[must_use]
-    pub fn with_team(self, team: impl Into<Option<&'a Team>>) -> Self {
-        Options { team: team.into(), ..self }
-    }
-
-    /// The same in a tick in which there are many calls, from [`Pace`](super::Pace).
-    #[doc(hidden)]
-    #[must_use]
-    pub fn in_tick(self, tick: Option<Tick>) -> Self {
-        Options { tick, ..self }
+    pub fn with_team(self, team: &'a Team) -> Self {
+        Options { team: Some(team), ..self }
     }
 
     /// The same with a progress callback, which may end the transfer.

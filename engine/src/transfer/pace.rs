@@ -1,5 +1,6 @@
 //! How long chunks and calls take, from which follows whether other threads are to help.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use super::options::MAX_THREADS;
@@ -9,33 +10,48 @@ use crate::clock::Tick;
 /// much, and is to see the threads.
 const WORK_PER_THREAD: Duration = if cfg!(miri) { Duration::from_nanos(1) } else { Duration::from_micros(100) };
 
-/// After how many calls in one tick of the clock, which is 1 to 10 ms, their time is no longer measured in nanoseconds:
-/// none of them can have taken long, and to look at that clock takes a tenth of a call.
-const CALLS_IN_TICK: u32 = 256;
+/// After how many calls that began in one tick the next ones are not timed.
+const TIMED_CALLS: u32 = 256;
 
-/// How closely the calls of a program follow each other.
-#[derive(Clone, Default)]
-pub struct Pace {
-    tick: Option<Tick>,
-    calls: u32,
+/// In how many ticks with calls all are timed after one that took long.
+const TIMED_TICKS: u32 = 1000;
+
+/// More than a tick takes.
+const LONG_TICK: Duration = Duration::from_millis(20);
+
+/// What the calls of a thread have taken lately.
+///
+/// To look at the time twice takes up to a quarter of a small call. So where hundreds of calls began within one tick of
+/// the coarse clock, those that follow in it look at that clock alone, which takes a seventh. Among them a call that
+/// takes long may be done by one thread for about a tick; then calls are timed in the next thousand ticks. So a
+/// thousandth of the time is lost.
+struct Pace {
+    tick: Cell<Option<Tick>>,
+    calls: Cell<u32>,
+    timed_ticks: Cell<u32>,
+}
+
+thread_local! {
+    static PACE: Pace = const { Pace { tick: Cell::new(None), calls: Cell::new(0), timed_ticks: Cell::new(0) } };
 }
 
 impl Pace {
-    /// Counts a call. If there have been many in this tick, returns that.
+    /// Counts a call. Returns the tick if the call need not be timed.
     #[inline]
-    pub fn next_call(&mut self) -> Option<Tick> {
+    fn next_call(&self) -> Option<Tick> {
         let tick = Tick::now()?;
-        if self.tick != Some(tick) {
-            *self = Pace { tick: Some(tick), calls: 0 };
+        if self.tick.replace(Some(tick)) != Some(tick) {
+            self.calls.set(0);
+            self.timed_ticks.set(self.timed_ticks.get().saturating_sub(1));
         }
-        self.calls = self.calls.saturating_add(1);
-        (self.calls > CALLS_IN_TICK).then_some(tick)
+        self.calls.set(self.calls.get().saturating_add(1));
+        (self.calls.get() > TIMED_CALLS && self.timed_ticks.get() == 0).then_some(tick)
     }
 }
 
 /// How long chunks take, any time each, which is found out by doing some.
 pub(super) struct Sample {
-    since: Since,
+    begun: Begun,
     num_chunks: usize,
     /// After how many of them the time is looked at, and how many come after that until it is again.
     pub(super) next: usize,
@@ -45,50 +61,66 @@ pub(super) struct Sample {
 }
 
 /// When a sample began.
-enum Since {
-    /// There are so few chunks that after those that are timed there are none for others.
-    Never,
-    /// In a tick of many calls. What takes long goes on after it.
-    Tick(Tick),
-    /// Then, after so many chunks.
-    Time(Instant, usize),
+enum Begun {
+    /// At some time after this tick began.
+    In(Tick),
+    /// At this time, after so many chunks.
+    At(Instant, usize),
 }
 
 impl Sample {
-    /// A sample of so many chunks, in a tick of many calls or not.
-    pub(super) fn new(num_chunks: usize, tick: Option<Tick>) -> Self {
-        let (since, next) = match tick {
-            None if num_chunks > 2 => (Since::Time(Instant::now(), 0), 1),
-            // One chunk to see that the tick is over, and one to see how long it takes.
-            Some(tick) if num_chunks > 3 => (Since::Tick(tick), 1),
-            _ => (Since::Never, num_chunks),
+    /// A sample of so many chunks; none if there are so few that after the first there are none for others.
+    #[inline]
+    pub(super) fn new(num_chunks: usize) -> Option<Self> {
+        if num_chunks <= 2 {
+            return None;
+        }
+        let begun = match PACE.with(Pace::next_call) {
+            Some(tick) => Begun::In(tick),
+            None => Begun::At(Instant::now(), 0),
         };
-        Sample { since, num_chunks, next, block: 1, helpers: 0 }
+        Some(Sample { begun, num_chunks, next: 1, block: 1, helpers: 0 })
     }
 
     /// Whether this thread does more after those before `next`; if not, what is left is worth it to have others help.
+    #[inline]
     pub(super) fn goes_on(&mut self) -> bool {
         let (done, left) = (self.next, self.num_chunks.saturating_sub(self.next));
         // After ever more at a time, so that it is looked at a few times only.
         self.block *= if self.block == 1 { 8 } else { 2 };
         self.next = self.next.saturating_add(self.block);
-        if left <= 1 {
-            return true;
+        left <= 1 || self.is_short((done, left))
+    }
+
+    /// Whether what is left does not take long enough for another thread, as far as is known.
+    #[inline]
+    fn is_short(&mut self, (done, left): (usize, usize)) -> bool {
+        match self.begun {
+            Begun::In(tick) => match Tick::now() {
+                Some(now) if now == tick => true,
+                now => self.is_short_after_tick(tick, now, (done, left)),
+            },
+            Begun::At(begun, before) => self.is_short_for(begun.elapsed(), done - before, left),
         }
-        let (elapsed, sampled) = match self.since {
-            Since::Never => return true,
-            Since::Tick(tick) if Tick::now() == Some(tick) => return true,
-            Since::Tick(_) => {
-                self.since = Since::Time(Instant::now(), done);
-                (self.next, self.block) = (done + 1, 1);
-                return true;
-            }
-            Since::Time(begun, before) => (begun.elapsed(), done - before),
-        };
+    }
+
+    /// The same when the tick is over.
+    #[cold]
+    fn is_short_after_tick(&mut self, tick: Tick, now: Option<Tick>, (done, left): (usize, usize)) -> bool {
+        self.begun = Begun::At(Instant::now(), done);
+        (self.next, self.block) = (done + 1, 1);
+        let at_least = now.map_or(Duration::ZERO, |now| now.after(tick)).saturating_sub(LONG_TICK);
+        self.is_short_for(at_least, done, left)
+    }
+
+    /// The same where so many chunks took that time.
+    #[inline]
+    fn is_short_for(&mut self, elapsed: Duration, done: usize, left: usize) -> bool {
         if elapsed < WORK_PER_THREAD {
             return true;
         }
-        let estimate = elapsed.as_secs_f64() * (left as f64 / sampled as f64);
+        PACE.with(|pace| pace.timed_ticks.set(TIMED_TICKS));
+        let estimate = elapsed.as_secs_f64() * (left as f64 / done as f64);
         self.helpers = helpers(Duration::try_from_secs_f64(estimate).unwrap_or(Duration::MAX));
         self.helpers == 0
     }
