@@ -21,8 +21,12 @@ pub fn check_rank(rank: usize) -> Result<()> {
 
 /// Empties a list and makes room for one value per dimension. Lists are filled in place, because moving them costs more
 /// than a small read does.
+#[inline]
 pub fn reserve<T>(dims: &mut Dims<T>, rank: usize) -> Result<()> {
     dims.clear();
+    if rank <= INLINE_RANK {
+        return Ok(());
+    }
     Ok(dims.try_reserve_exact(rank).map_err(|_| ErrorKind::OutOfMemory)?)
 }
 

@@ -410,16 +410,21 @@ impl Plan<'_> {
 
     /// Whether the chunk with these projections is covered: every element of it that lies inside the dimensions is
     /// selected. A clipped chunk at the edge, and one of length 1 under any stride, are covered too.
+    #[inline]
     pub fn covers(&self, projections: &[Projection]) -> bool {
-        if let Some(points) = self.points() {
-            let found = self.find(projections.iter().map(|projection| projection.chunk_index));
-            return found.is_some_and(|i| self.points_cover(points, i));
+        match self.points() {
+            Some(points) => self.points_cover_chunk(points, projections),
+            None => self.dimensions.iter().zip(projections).all(|(dimension, projection)| dimension.covers(projection)),
         }
-        self.dimensions.iter().zip(projections).all(|(dimension, projection)| dimension.covers(projection))
+    }
+
+    #[cold]
+    fn points_cover_chunk(&self, points: &Points, projections: &[Projection]) -> bool {
+        let found = self.find(projections.iter().map(|projection| projection.chunk_index));
+        found.is_some_and(|i| self.points_cover(points, i))
     }
 
     /// Whether there are points at all elements of the i-th chunk.
-    #[cold]
     fn points_cover(&self, points: &Points, i: usize) -> bool {
         let inside = self.grid().dimensions().iter().zip(points.chunk(i));
         let inside: usize = inside.map(|(dimension, &index)| dimension.num_inside(dimension.chunk_at(index))).product();

@@ -169,8 +169,8 @@ ADAPTER_LOCAL int nczadapter_keep(const Transfer* transfer, ncexhashkey_t hashke
 /* How many threads may decode chunks of a file here, as netCDF's rc file says; 0: netCDF-C decodes. */
 ADAPTER_LOCAL size_t nczadapter_threads(const NC_FILE_INFO_T* file);
 
-/* What was read ahead of a variable that is about to be read; NULL if nothing may be: the file may be written, the size
- * of the variable's cache was set, it has strings, or there is no memory. */
+/* What was read ahead of a variable that is about to be read, of a file that is not written; NULL if nothing may be:
+ * the size of the variable's cache was set, it has strings, or there is no memory. */
 ADAPTER_LOCAL Ahead* nczadapter_ahead(NC_FILE_INFO_T* file, NC_VAR_INFO_T* var);
 
 /* How many bytes, of those that are wanted, may be read ahead in a transfer of this part of its variable; 0 if its

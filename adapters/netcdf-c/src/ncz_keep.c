@@ -410,7 +410,7 @@ Ahead* nczadapter_ahead(NC_FILE_INFO_T* file, NC_VAR_INFO_T* var)
     File* known;
     Variable* variable;
 
-    if (!file->no_write || var->type_info->hdr.id >= NC_STRING || (known = file_of(file)) == NULL ||
+    if (var->type_info->hdr.id >= NC_STRING || (known = file_of(file)) == NULL ||
         (variable = variable_of(known, var)) == NULL)
         return NULL;
     if (var->chunkcache.size != DEFAULT_CHUNK_CACHE_SIZE) {

@@ -233,20 +233,30 @@ static size_t add(char* line, size_t room, size_t end, const char* text, size_t 
     return end + len;
 }
 
-/* Adds a read to the file that NCZCHUNK_TRACE names in the environment, for `nczchunk advise --trace`: the file, the
- * variable, the counts and the strides. A read that cannot be recorded is left out. */
-static void trace(const NC_VAR_INFO_T* var, size_t rank, const size64_t* count, const size64_t* stride)
+/* The file that NCZCHUNK_TRACE names in the environment; NULL if there is none. */
+static const char* trace_file(void)
 {
     static const char* where = "";
+
+    if (where != NULL && where[0] == '\0') {
+        where = getenv("NCZCHUNK_TRACE"); /* netCDF-C is used by one thread at a time */
+        if (where != NULL && where[0] == '\0')
+            where = NULL;
+    }
+    return where;
+}
+
+/* Adds a read to the trace file, for `nczchunk advise --trace`: the file, the variable, the counts and the strides. A
+ * read that cannot be recorded is left out. */
+static void trace(const NC_VAR_INFO_T* var, size_t rank, const size64_t* count, const size64_t* stride)
+{
     char line[4096], number[32];
     const char* path = var->container->nc4_info->controller->path;
     const NC_GRP_INFO_T* groups[64];
     size_t end = 0, depth = 0;
     FILE* file;
 
-    if (where != NULL && where[0] == '\0')
-        where = getenv("NCZCHUNK_TRACE"); /* netCDF-C is used by one thread at a time */
-    if (where == NULL || where[0] == '\0' || path == NULL)
+    if (path == NULL)
         return;
     if (strncmp(path, "file://", 7) == 0)
         path += 7;
@@ -267,7 +277,7 @@ static void trace(const NC_VAR_INFO_T* var, size_t rank, const size64_t* count, 
             end = add(line, sizeof line, end, number, rank == 0 ? 1 : (size_t)len);
         }
     end = add(line, sizeof line, end, "\n", 1);
-    if (end >= sizeof line || (file = fopen(where, "a")) == NULL)
+    if (end >= sizeof line || (file = fopen(trace_file(), "a")) == NULL)
         return;
     fwrite(line, 1, end, file);
     fclose(file);
@@ -297,10 +307,10 @@ int NCZ_transferslice(NC_VAR_INFO_T* var, int reading, size64_t* start, size64_t
     for (size_t d = 0; d < rank; d++)
         if (count[d] == 0)
             return NC_NOERR; /* also where the start is beyond an unlimited dimension's length */
-    if (reading)
+    if (reading && trace_file() != NULL)
         trace(var, rank, count, stride);
 #if NETCDF_CACHE_COUNTS
-    if (reading && nczadapter_ahead_begin(&transfer, rank, start, count, stride))
+    if (reading && transfer.file->no_write && nczadapter_ahead_begin(&transfer, rank, start, count, stride))
         return read_ahead(&transfer, typesize, start, count, stride, memory);
 #endif
     if (rank > USUAL_RANK && (dimlens = malloc(rank * sizeof *dimlens)) == NULL)
