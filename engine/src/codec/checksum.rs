@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::definition::boxed;
 use super::steps::Steps;
-use super::traits::{Codec, named, written};
+use super::traits::{Codec, InNumcodecs, named, written};
 use crate::buffer::Buffer;
 use crate::error::{ErrorKind, Result};
 
@@ -62,65 +62,57 @@ pub(super) fn data<S: Sum>(encoded: &[u8], needed: Range<usize>, size: usize) ->
     Ok(encoded.get(..needed.end.min(size)).ok_or(corrupt)?)
 }
 
-/// What a checksum that follows the data is as a codec.
-macro_rules! codec_with_sum {
-    ($feature:literal, $sum:ty) => {
-        #[cfg(feature = $feature)]
-        impl Codec for $sum {
-            super::traits::named!(Self::NAME, says_too_little_room);
+/// A checksum that follows the data.
+#[diagnostic::do_not_recommend]
+impl<S: Sum> Codec for S {
+    named!(Self::NAME, says_too_little_room);
 
-            fn numcodecs(&self) -> Option<super::traits::InNumcodecs> {
-                Self::IS_NUMCODECS.then_some((Self::NAME, None))
-            }
+    fn numcodecs(&self) -> Option<InNumcodecs> {
+        Self::IS_NUMCODECS.then_some((Self::NAME, None))
+    }
 
-            fn encoded_bound(&self, decoded_size: usize) -> usize {
-                decoded_size.saturating_add(SUM)
-            }
+    fn encoded_bound(&self, decoded_size: usize) -> usize {
+        decoded_size.saturating_add(SUM)
+    }
 
-            fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
-                decoded_size.checked_add(SUM)
-            }
+    fn encoded_len(&self, decoded_size: usize) -> Option<usize> {
+        decoded_size.checked_add(SUM)
+    }
 
-            fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
-                needed
-            }
+    fn needed_encoded(&self, needed: Range<usize>, _: usize) -> Range<usize> {
+        needed
+    }
 
-            fn decoded_for(&self, _: Range<usize>) -> usize {
-                0
-            }
+    fn decoded_for(&self, _: Range<usize>) -> usize {
+        0
+    }
 
-            fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
-                decoded.write(data::<Self>(encoded, needed, decoded.capacity())?);
-                Ok(())
-            }
+    fn decode(&self, encoded: &[u8], needed: Range<usize>, decoded: &mut Buffer<'_>) -> Result<()> {
+        decoded.write(data::<Self>(encoded, needed, decoded.capacity())?);
+        Ok(())
+    }
 
-            fn decoded_as_is(&self, encoded: &[u8], needed: Range<usize>, size: usize) -> Result<Option<usize>> {
-                data::<Self>(encoded, needed, size).map(|data| Some(data.len()))
-            }
+    fn decoded_as_is(&self, encoded: &[u8], needed: Range<usize>, size: usize) -> Result<Option<usize>> {
+        data::<Self>(encoded, needed, size).map(|data| Some(data.len()))
+    }
 
-            /// In one step. If not all is needed, data at the end and the checksum may be missing.
-            fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
-                let up_to_end = &encoded[..encoded.len().min(steps.size())];
-                steps.give(if steps.is_to_end() { verified::<Self>(encoded)? } else { up_to_end })?;
-                Ok(true)
-            }
+    /// In one step. If not all is needed, data at the end and the checksum may be missing.
+    fn decode_in_steps(&self, encoded: &[u8], steps: &mut Steps<'_, '_>) -> Result<bool> {
+        let up_to_end = &encoded[..encoded.len().min(steps.size())];
+        steps.give(if steps.is_to_end() { verified::<Self>(encoded)? } else { up_to_end })?;
+        Ok(true)
+    }
 
-            fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
-                written(encoded.write(decoded) && encoded.write(&Self::of(decoded).to_le_bytes()), Self::NAME)
-            }
-        }
-    };
+    fn encode(&self, decoded: &[u8], encoded: &mut Buffer<'_>) -> Result<()> {
+        written(encoded.write(decoded) && encoded.write(&Self::of(decoded).to_le_bytes()), Self::NAME)
+    }
 }
-codec_with_sum!("adler32", super::adler32::Adler32);
-codec_with_sum!("crc32", super::crc32::Crc32);
-codec_with_sum!("crc32c", super::crc32c::Crc32c);
-codec_with_sum!("fletcher32", super::fletcher32::Fletcher32);
 
 /// What is said of another place than the start and the end.
 pub(super) const NO_PLACE: &str = "expected start or end";
 
 /// The codec with its checksum at the `start` or at the `end`.
-pub(super) fn at<S: Sum + Codec + Default + 'static>(place: &str) -> Result<Box<dyn Codec>> {
+pub(super) fn at<S: Sum + Default + 'static>(place: &str) -> Result<Box<dyn Codec>> {
     if place == "start" { boxed(First::<S>(PhantomData)) } else { boxed(S::default()) }
 }
 
