@@ -752,8 +752,8 @@ int nczchunk_context_set_progress(nczchunk_context *context,
  * - elements that are read do not share memory,
  * - there is enough work: about 0.1 ms for each thread. For a store without codecs that lends chunks, and whose
  *   concurrent is 1, the work is estimated from the bytes. For any other store it is measured on the first chunks.
- *   After hundreds of calls of this thread within some milliseconds, none of which took 0.1 ms in the last seconds,
- *   that begins a few milliseconds later.
+ *   Where hundreds of calls of this thread began within a few milliseconds, and none took 0.1 ms in the last seconds,
+ *   the next ones are measured only once they have lasted some milliseconds.
  *
  * If the system refuses a thread, the remaining workers do its share. Results and status are the same for any number
  * of threads, as long as there is memory for a chunk in each. New threads have all signals blocked except those of a

@@ -24,6 +24,7 @@ pub fn check_rank(rank: usize) -> Result<()> {
 #[inline]
 pub fn reserve<T>(dims: &mut Dims<T>, rank: usize) -> Result<()> {
     dims.clear();
+    // A list always has the room it has in place.
     if rank <= INLINE_RANK {
         return Ok(());
     }

@@ -14,6 +14,8 @@
 //!   Writing
 //! ```
 //!
+//! How many threads there is use for follows from what the first chunks take: `pace`.
+//!
 //! A request that touches one chunk only needs no plan: `single` finds its piece. A store that is asked first and gives
 //! the answer later is read by `flight`.
 

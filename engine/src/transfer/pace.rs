@@ -22,9 +22,9 @@ const LONG_TICK: Duration = Duration::from_millis(20);
 /// What the calls of a thread have taken lately.
 ///
 /// To look at the time twice takes up to a quarter of a small call. So where hundreds of calls began within one tick of
-/// the coarse clock, those that follow in it look at that clock alone, which takes a seventh. Among them a call that
-/// takes long may be done by one thread for about a tick; then calls are timed in the next thousand ticks. So a
-/// thousandth of the time is lost.
+/// the coarse clock, those that follow in it look at that clock alone, which takes a seventh. A long call among
+/// them is done by one thread until it looks at the clock after the end of the tick: for about a tick, or longer if the
+/// chunks up to the next look take longer. From then on calls are timed in the next thousand ticks, so this is rare.
 struct Pace {
     tick: Cell<Option<Tick>>,
     calls: Cell<u32>,
