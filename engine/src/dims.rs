@@ -31,6 +31,22 @@ pub fn reserve<T>(dims: &mut Dims<T>, rank: usize) -> Result<()> {
     Ok(dims.try_reserve_exact(rank).map_err(|_| ErrorKind::OutOfMemory)?)
 }
 
+/// Adds a value to a list, where it is made: to make it elsewhere and move it takes longer.
+#[inline]
+pub fn push<T>(dims: &mut Dims<T>, value: impl FnOnce() -> T) -> Result<&mut T> {
+    let len = dims.len();
+    if len == dims.capacity() {
+        dims.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
+    }
+    // SAFETY: there is room for another value behind the last; it counts as one once it is written.
+    unsafe {
+        let place = dims.as_mut_ptr().add(len);
+        place.write(value());
+        dims.set_len(len + 1);
+        Ok(&mut *place)
+    }
+}
+
 /// Collects one value per dimension, or stops at the first error.
 pub fn try_collect<T>(rank: usize, values: impl Iterator<Item = Result<T>>) -> Result<Dims<T>> {
     let mut dims = Dims::new();
@@ -81,6 +97,16 @@ mod tests {
             fill(&mut dims, rank, 7).unwrap();
             assert_eq!(dims.as_slice(), vec![7; rank]);
         }
+    }
+
+    #[test]
+    fn values_are_added_in_place_and_beyond() {
+        let mut dims = Dims::new();
+        for d in 0..=2 * INLINE_RANK {
+            let added = push(&mut dims, || Box::new(d)).unwrap();
+            **added += 1;
+        }
+        assert!(dims.into_iter().map(|d| *d).eq(1..=2 * INLINE_RANK + 1));
     }
 
     #[test]

@@ -345,16 +345,15 @@ impl Grid {
             return Err(ErrorKind::Argument("the numbers of dimension lengths and chunk lengths differ").into());
         }
         dims::check_rank(rank)?;
-        let lengths = dimlens.iter().zip(chunklens).enumerate();
-        let dimensions = dims::try_collect(
-            rank,
-            lengths.map(|(d, (&len, &chunklen))| Dimension::new(len, chunklen).map_err(|e| e.in_dimension(d))),
-        )?;
-        let chunk_bytes = bytes_in_chunk(chunklens.iter().copied(), element_size)?;
-        let mut strides = Dims::new();
-        dims::fill(&mut strides, rank, 0)?;
-        let layout = ChunkLayout { strides, bytes: chunk_bytes };
-        let mut grid = Grid { dimensions, layout, pitch: None, is_regular: true };
+        // Filled where it stays, as lists are.
+        let layout = ChunkLayout { strides: Dims::new(), bytes: 0 };
+        let mut grid = Grid { dimensions: Dims::new(), layout, pitch: None, is_regular: true };
+        dims::reserve(&mut grid.dimensions, rank)?;
+        for (d, (&len, &chunklen)) in dimlens.iter().zip(chunklens).enumerate() {
+            grid.dimensions.push(Dimension::new(len, chunklen).map_err(|error| error.in_dimension(d))?);
+        }
+        bytes_in_chunk(chunklens.iter().copied(), element_size)?;
+        dims::fill(&mut grid.layout.strides, rank, 0)?;
         grid.set_order(element_size, 0..rank);
         Ok(grid)
     }

@@ -211,11 +211,11 @@ impl<'a> Hyperslab<'a> {
         self.chosen
     }
 
-    /// The lists of indices along the dimensions that have one; of no dimension, if there are none.
-    fn all_indices(&self) -> &'a [Option<&'a [usize]>] {
+    /// The list of indices along a dimension, if it has one.
+    pub(crate) fn indices(&self, d: usize) -> Option<&'a [usize]> {
         match self.chosen {
-            Chosen::Indices(indices) => indices,
-            _ => &[],
+            Chosen::Indices(lists) => lists.get(d).copied().flatten(),
+            _ => None,
         }
     }
 
@@ -273,11 +273,10 @@ impl<'a> Hyperslab<'a> {
         if rank > 0 && self.lists(rank).is_none() {
             return Err(ErrorKind::Argument("start, count and stride must have one entry for each dimension").into());
         }
-        if LISTED && self.all_indices().len() != rank && rank > 0 {
+        if LISTED && rank > 0 && matches!(self.chosen, Chosen::Indices(lists) if lists.len() != rank) {
             return Err(ErrorKind::Argument("there must be an entry for each dimension, a list or none").into());
         }
-        let lists = if LISTED { self.all_indices() } else { &[] };
-        let indices = move |d: usize| if LISTED { lists.get(d).copied().flatten() } else { None };
+        let indices = move |d: usize| if LISTED { self.indices(d) } else { None };
         let is_slice = move |d: &usize| indices(*d).is_none();
         let is_refused = |d: &usize| self.stride(*d) == 0 || (self.stride(*d) < 0 && !self.both_ways);
         if let Some(d) = (0..rank).filter(is_slice).find(is_refused) {

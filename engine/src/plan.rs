@@ -66,18 +66,21 @@ impl<'v> Plan<'v> {
         // A count of 0 leaves nothing, however large the others are.
         let (mut num_elements, mut num_chunks) = (1usize, 1usize);
         match hyperslab.chosen() {
-            Chosen::Nothing => {
+            Chosen::Nothing if grid.is_regular() => {
                 dims::reserve(&mut dimensions, grid.rank())?;
                 let slice = hyperslab.slices::<false>(grid.dimensions(), access)?;
                 for (d, dimension) in grid.dimensions().iter().enumerate() {
                     let slice = slice(d);
                     num_elements = num_elements.saturating_mul(slice.count());
-                    num_chunks = num_chunks.saturating_mul(Projections::push(&mut dimensions, dimension, slice)?);
+                    let num = Projections::push_regular(&mut dimensions, dimension, slice)?;
+                    num_chunks = num_chunks.saturating_mul(num);
                 }
             }
-            Chosen::Indices(lists) => {
-                selection = Selection::Lists;
-                Plan::project_lists(grid, hyperslab, lists, access, &mut dimensions)?;
+            Chosen::Nothing | Chosen::Indices(_) => {
+                if matches!(hyperslab.chosen(), Chosen::Indices(_)) {
+                    selection = Selection::Lists;
+                }
+                Plan::project(grid, hyperslab, access, &mut dimensions)?;
                 num_elements = product(dimensions.iter().map(|projections| projections.slice().count()));
                 num_chunks = product(dimensions.iter().map(Projections::len));
             }
@@ -94,18 +97,18 @@ impl<'v> Plan<'v> {
         Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, selection, num_chunks, num_elements, layout })
     }
 
+    /// The projections of what may have lists of indices, onto chunks that may have lists of lengths.
     #[cold]
-    fn project_lists(
+    fn project(
         grid: &Grid,
         hyperslab: &Hyperslab<'_>,
-        lists: &[Option<&[usize]>],
         access: Access,
         dimensions: &mut Dims<Projections>,
     ) -> Result<()> {
         dims::reserve(dimensions, grid.rank())?;
         let slice = hyperslab.slices::<true>(grid.dimensions(), access)?;
-        for (d, (dimension, list)) in grid.dimensions().iter().zip(lists).enumerate() {
-            dimensions.push(match list {
+        for (d, dimension) in grid.dimensions().iter().enumerate() {
+            dimensions.push(match hyperslab.indices(d) {
                 Some(indices) => Projections::of_indices(dimension, slice(d), indices)?,
                 None => Projections::new(dimension, slice(d))?,
             });

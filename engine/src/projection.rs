@@ -28,7 +28,7 @@
 use crate::alloc;
 use crate::chunk_list::{ChunkList, Run};
 use crate::copy::Place;
-use crate::dims::Dims;
+use crate::dims::{self, Dims};
 use crate::error::Result;
 use crate::grid::Dimension;
 use crate::hyperslab::Slice;
@@ -125,30 +125,24 @@ impl Projections {
     #[inline]
     pub fn new(dimension: &Dimension, slice: Slice) -> Result<Self> {
         match dimension.list() {
-            None => Ok(Projections::regular(dimension.regular_copy(), slice)),
+            None => Ok(Projections::regular(dimension, slice)),
             Some(list) => Projections::of_list(dimension, list, slice),
         }
     }
 
-    /// Adds the [projections](Self::new) of a slice to those of other dimensions, and returns their number. They are
-    /// made where they stay, for to move them takes longer.
+    /// Adds the [projections](Self::new) of a slice onto chunks without a list to those of other dimensions, and
+    /// returns their number. They are made where they stay, for to move them takes longer.
     ///
     /// # Errors
-    /// Those of `new`.
+    /// `OutOfMemory`, if no room was made before.
     #[inline]
-    pub(crate) fn push(all: &mut Dims<Projections>, dimension: &Dimension, slice: Slice) -> Result<usize> {
-        let projections = match dimension.list() {
-            None => Projections::regular(dimension.regular_copy(), slice),
-            Some(list) => Projections::of_list(dimension, list, slice)?,
-        };
-        let num = projections.len;
-        all.push(projections);
-        Ok(num)
+    pub(crate) fn push_regular(all: &mut Dims<Projections>, dimension: &Dimension, slice: Slice) -> Result<usize> {
+        dims::push(all, || Projections::regular(dimension, slice)).map(|projections| projections.len)
     }
 
     /// The projections onto chunks without a list.
     #[inline]
-    fn regular(dimension: Dimension, slice: Slice) -> Self {
+    fn regular(dimension: &Dimension, slice: Slice) -> Self {
         let start = dimension.position(slice.start());
         let first_chunk = dimension.regular_locate(start).0;
         let len = match slice.last() {
@@ -158,7 +152,7 @@ impl Projections {
             }
             Some(_) => slice.count(),
         };
-        Projections { dimension, slice, start, first_chunk, len, stored: None }
+        Projections { dimension: dimension.regular_copy(), slice, start, first_chunk, len, stored: None }
     }
 
     #[inline]
@@ -252,7 +246,7 @@ impl Projections {
     /// are selected before it.
     fn within(&self, run: &Run) -> (Projections, usize) {
         let (slice, before) = self.slice.within(run.begin..run.begin + run.len());
-        (Projections::regular(self.dimension.part(run), slice), before)
+        (Projections::regular(&self.dimension.part(run), slice), before)
     }
 
     /// The number of touched chunks.

@@ -57,11 +57,13 @@ impl Variable {
             Some(grid) => Some(try_box(grid.try_clone()?)?),
             None => None,
         };
+        let mut fill_value = SmallVec::new();
+        set_bytes(&mut fill_value, &self.fill_value)?;
         Ok(Variable {
             grid: self.grid.try_clone()?,
             write_grid,
             chunk_order: copied(&self.chunk_order)?,
-            fill_value: bytes(&self.fill_value)?,
+            fill_value,
             elements: self.elements.clone(),
             ..*self
         })
@@ -77,8 +79,7 @@ impl Variable {
         if !element.is_empty() && element.len() != self.element_size {
             return Err(ErrorKind::Argument("the fill value must be exactly one element").into());
         }
-        self.fill_value = bytes(element)?;
-        Ok(())
+        set_bytes(&mut self.fill_value, element)
     }
 
     /// Sets the byte order of the stored words.
@@ -400,12 +401,12 @@ impl Variable {
     }
 }
 
-/// A copy of some bytes, unless the allocation fails.
-fn bytes(bytes: &[u8]) -> Result<SmallVec<[u8; 16]>> {
-    let mut copy = SmallVec::new();
-    copy.try_reserve_exact(bytes.len()).map_err(|_| ErrorKind::OutOfMemory)?;
-    copy.extend_from_slice(bytes);
-    Ok(copy)
+/// Replaces bytes, where they are, unless an allocation fails.
+fn set_bytes(bytes: &mut SmallVec<[u8; 16]>, new: &[u8]) -> Result<()> {
+    bytes.try_reserve_exact(new.len().saturating_sub(bytes.len())).map_err(|_| ErrorKind::OutOfMemory)?;
+    bytes.clear();
+    bytes.extend_from_slice(new);
+    Ok(())
 }
 
 pub fn check_element_size(element_size: usize) -> Result<()> {

@@ -129,6 +129,14 @@ ADAPTER_LOCAL int NCZ_entry_evict(NCZChunkCache* cache, NCZCacheEntry* entry);
 ADAPTER_LOCAL int NCZ_entry_drop(NCZChunkCache* cache, NCZCacheEntry* entry);
 #endif
 
+/* Whether these are the indices of one chunk. Of chunks in turn the last index differs most often. */
+static inline int nczadapter_are_same(const size64_t* one, const size64_t* other, size_t ndims)
+{
+    while (ndims > 0 && one[ndims - 1] == other[ndims - 1])
+        ndims--;
+    return ndims == 0;
+}
+
 /* ncz_cache.c: the entry of a chunk in NCZarr's cache, fetched if need be, in stored byte order and not filtered. It
  * may be longer than it should be, never shorter. */
 ADAPTER_LOCAL int nczadapter_fetch(Transfer* transfer, const size64_t* indices, NCZCacheEntry** entryp);

@@ -29,7 +29,7 @@ static int find(Transfer* transfer, const size64_t* indices, ncexhashkey_t* hash
 
     *entryp = NULL;
     if (last != NULL && !last->isfiltered && !last->isfixedstring &&
-        memcmp(last->indices, indices, cache->ndims * sizeof *indices) == 0) {
+        nczadapter_are_same(last->indices, indices, cache->ndims)) {
         *entryp = last;
         return NC_NOERR;
     }

@@ -30,8 +30,9 @@
 
 #if NETCDF_CACHE_COUNTS
 
-/* Of a process's memory, LIBRARIES bytes do not count. */
-enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 5 << 20, SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
+/* Of a process's memory, LIBRARIES bytes do not count. How much it has taken is asked again after RECENT bytes came. */
+enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 5 << 20, RECENT = 4 << 20 };
+enum { SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
 
 static size_t kept_by_all, time_of_all;
 #ifndef _WIN32
@@ -72,6 +73,7 @@ typedef struct File {
     struct NCZMAP_API* original;
     size_t bound;
     int follows_process; /* the bound does: it is found anew before it is used */
+    size_t found;        /* when it was */
     size_t threads;      /* that may decode */
     size_t reads;        /* of it so far */
     Variable* variables[LISTS];
@@ -238,10 +240,12 @@ static size_t most_taken(void)
 static void find_bound(File* file)
 {
 #ifndef _WIN32
+    const size_t now = add(&time_of_all, 0);
     size_t taken, kept = __atomic_load_n(&most_kept, __ATOMIC_RELAXED);
 
-    if (!file->follows_process || (taken = most_taken()) == 0)
+    if (!file->follows_process || (file->found != 0 && now - file->found < RECENT) || (taken = most_taken()) == 0)
         return;
+    file->found = now;
     kept += LIBRARIES;
     taken = taken > kept ? (taken - kept) / 5 * 2 : 0;
     file->bound = taken < USUAL_BOUND ? taken : USUAL_BOUND;

@@ -258,7 +258,7 @@ int NCZ_cache_get(NCZChunkCache* cache, const size64_t* indices, int how, NCZCac
     int stat;
 
     if (ncxcachelookup(cache->xcache, hashkey, (void**)&entry) == NC_NOERR) {
-        if (is_decoded(cache, entry) && memcmp(entry->indices, indices, cache->ndims * sizeof *indices) == 0) {
+        if (is_decoded(cache, entry) && nczadapter_are_same(entry->indices, indices, cache->ndims)) {
             touch(cache->xcache, entry);
             *entryp = entry;
             return NC_NOERR;

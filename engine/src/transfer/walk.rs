@@ -62,7 +62,7 @@ impl<'a> Walk<'a> {
 
     /// Goes to the piece of the i-th chunk, which is one of the plan's. It is found quickest if the chunk is the one
     /// after the last.
-    #[inline]
+    #[inline(always)]
     pub(super) fn go_to(&mut self, i: usize) -> Result<()> {
         if self.next == i {
             self.advance();
@@ -181,6 +181,9 @@ impl<'a> Walk<'a> {
             self.prepare()?;
         }
         let is_write = self.plan.access() == Access::Write;
+        let is_whole = is_write && self.is_whole;
+        // Before the rest is loaded, which would not all stay in registers.
+        let is_covered = is_write && (is_whole || self.plan.covers(&self.projections));
         Ok(Piece {
             indices: &self.indices,
             axes: &self.axes,
@@ -192,8 +195,8 @@ impl<'a> Walk<'a> {
             chunk_offset: black_box(self.chunk_offset),
             memory_offset: black_box(self.memory_offset),
             chunk_bytes: self.chunk_bytes,
-            is_covered: is_write && (self.is_whole || self.plan.covers(&self.projections)),
-            is_whole: is_write && self.is_whole,
+            is_covered,
+            is_whole,
         })
     }
 

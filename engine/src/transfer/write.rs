@@ -17,6 +17,8 @@ use crate::variable::Variable;
 pub(super) struct Writing<'a> {
     variable: &'a Variable,
     store: &'a ChunkStore<'a>,
+    /// The reader, if it lends chunks of such a variable as they are.
+    lender: Option<&'a dyn ZeroCopyReader>,
     mover: Mover<'a>,
     workspace: Option<Workspace<'a>>,
     /// How many threads may encode one chunk.
@@ -25,12 +27,13 @@ pub(super) struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, threads: Threads<'a>) -> Self {
-        Writing { variable, store, mover: Mover::new(variable, Access::Write), workspace: None, threads }
+        let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Write));
+        Writing { variable, store, lender, mover, workspace: None, threads }
     }
 
     /// Writes a piece.
     pub(super) fn piece(&mut self, piece: &Piece<'_>, data: Source<'_>) -> Result<()> {
-        match self.store.lender_of(self.variable) {
+        match self.lender {
             Some(lender) => self.change_chunk(piece, lender, data),
             None => self.store_chunk(piece, data),
         }
@@ -49,7 +52,7 @@ impl<'a> Writing<'a> {
     /// Writes a request that touches one chunk.
     pub(super) fn single(&mut self, single: &Single, data: Source<'_>) -> Result<()> {
         let mut copy = StridedCopy::default();
-        let (is_lending, bytes) = (self.store.lender_of(self.variable).is_some(), single.selected_bytes());
+        let (is_lending, bytes) = (self.lender.is_some(), single.selected_bytes());
         copy.set_volume(piece::volume(self.variable, Access::Write, is_lending, bytes));
         self.piece(&single.piece(self.variable, Access::Write, &mut copy)?, data)
     }
