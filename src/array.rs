@@ -145,7 +145,7 @@ pub(super) unsafe fn read_texts(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let variable = array.variable();
         let check = |len| destination(data.cast(), len).map(|_| ());
         let texts = chosen.with(variable, |slab| strings::read(variable, array.store(), slab, options, done, check))?;
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn nczchunk_array_read_strings(
     nbytes: *mut usize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let array = &handle(array, "array is NULL")?.array;
         let (block, nbytes) = (handle_mut(block, "block is NULL")?, handle_mut(nbytes, "nbytes is NULL")?);
         array.check_text()?;

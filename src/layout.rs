@@ -26,7 +26,7 @@ pub unsafe extern "C" fn nczchunk_read_varm(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
         let plan = mapped(&var.0, start, count, stride, imap, Access::Read)?;
         read_plan(&plan, &store.0, data.cast(), options, done)
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn nczchunk_write_varm(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
         let plan = mapped(&var.0, start, count, stride, imap, Access::Write)?;
         write_plan(&plan, &store.0, data.cast(), options, done)
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn nczchunk_read_strided(
     memory_strides: *const isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
         let place = (memory_size, memory_offset, memory_strides);
         let plan = strided(&var.0, start, count, stride, place, Access::Read)?;
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn nczchunk_write_strided(
     memory_strides: *const isize,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
         let place = (memory_size, memory_offset, memory_strides);
         let plan = strided(&var.0, start, count, stride, place, Access::Write)?;

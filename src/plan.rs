@@ -334,7 +334,7 @@ pub unsafe extern "C" fn nczchunk_plan_write(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (plan, store) = (&handle(plan, "plan is NULL")?.0, handle(store, "store is NULL")?);
         let chunks = plan.chunk_range(first_chunk, num_chunks)?;
         let data = memory_to_take(plan, data.cast())?;

@@ -157,14 +157,20 @@ pub(super) unsafe fn hyperslab<'a>(
     by_promise!(Ok(Hyperslab::from_lists(optional(start, rank), optional(count, rank), optional(stride, rank))))
 }
 
+/// Checks that nothing is selected, for which there is no memory.
+#[cold]
+fn check_nothing(len: usize) -> Result<()> {
+    if len > 0 { Err(ErrorKind::Argument("data is NULL").into()) } else { Ok(()) }
+}
+
 /// The caller's memory, to be read into.
 ///
 /// # Safety
 /// A pointer that is not NULL points to `len` bytes, of which nobody else uses those that are selected meanwhile.
 #[inline]
 pub(super) unsafe fn destination<'a>(data: *mut u8, len: usize) -> Result<Destination<'a>> {
-    if data.is_null() && len > 0 {
-        return Err(ErrorKind::Argument("data is NULL").into());
+    if data.is_null() {
+        check_nothing(len)?;
     }
     // SAFETY: the pointer has `len` bytes that are ours to write, by the caller's promise.
     Ok(unsafe { Destination::from_raw(data, len) })
@@ -176,8 +182,8 @@ pub(super) unsafe fn destination<'a>(data: *mut u8, len: usize) -> Result<Destin
 /// A pointer that is not NULL points to `len` bytes, of which nobody changes those that are selected meanwhile.
 #[inline]
 pub(super) unsafe fn source<'a>(data: *const u8, len: usize) -> Result<Source<'a>> {
-    if data.is_null() && len > 0 {
-        return Err(ErrorKind::Argument("data is NULL").into());
+    if data.is_null() {
+        check_nothing(len)?;
     }
     // SAFETY: the pointer has `len` bytes that nobody changes, by the caller's promise.
     Ok(unsafe { Source::from_raw(data, len) })

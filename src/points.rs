@@ -84,7 +84,7 @@ pub(super) unsafe fn read(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
         chosen.with(&var.0, |slab| {
             transfer::read(&var.0, &store.0, slab, |len| destination(data.cast(), len), options, done)
@@ -103,7 +103,7 @@ pub(super) unsafe fn write(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
         chosen
             .with(&var.0, |slab| transfer::write(&var.0, &store.0, slab, |len| source(data.cast(), len), options, done))

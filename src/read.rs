@@ -42,7 +42,7 @@ pub unsafe extern "C" fn nczchunk_read_vars(
     data: *mut c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
         let slab = hyperslab(&var.0, start, count, stride)?;
         transfer::read(&var.0, &store.0, &slab, |len| destination(data.cast(), len), options, done)

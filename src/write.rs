@@ -37,7 +37,7 @@ pub unsafe extern "C" fn nczchunk_write_vars(
     data: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(report_transfer(context, |options, done| {
+    by_promise!(report_transfer(context, move |options, done| {
         let (var, store) = (handle(var, "var is NULL")?, handle(store, "store is NULL")?);
         let slab = hyperslab(&var.0, start, count, stride)?;
         transfer::write(&var.0, &store.0, &slab, |len| source(data.cast(), len), options, done)
