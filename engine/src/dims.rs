@@ -38,12 +38,12 @@ pub fn push<T>(dims: &mut Dims<T>, value: impl FnOnce() -> T) -> Result<&mut T> 
     if len == dims.capacity() {
         dims.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
     }
-    // SAFETY: there is room for another value behind the last; it counts as one once it is written.
+    // SAFETY: there is room for another value behind the last; it counts as one once it is written. Its address is
+    // asked for anew, because to set the length is to use the whole list.
     unsafe {
-        let place = dims.as_mut_ptr().add(len);
-        place.write(value());
+        dims.as_mut_ptr().add(len).write(value());
         dims.set_len(len + 1);
-        Ok(&mut *place)
+        Ok(&mut *dims.as_mut_ptr().add(len))
     }
 }
 
