@@ -207,7 +207,8 @@ pub(super) unsafe fn report_computed(context: *mut nczchunk_context, body: impl 
     by_promise!(report_with(context, |_| body()))
 }
 
-/// [`report`] for a body that transfers chunks: it gets the limits, and counts the chunks it has done.
+/// [`report`] for a body that transfers chunks: it gets the limits, and counts the chunks it has done. A body that
+/// small calls have is a `move` closure: one that borrows the arguments has to load the address of each first.
 ///
 /// # Safety
 /// As for [`report`].

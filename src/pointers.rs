@@ -157,7 +157,7 @@ pub(super) unsafe fn hyperslab<'a>(
     by_promise!(Ok(Hyperslab::from_lists(optional(start, rank), optional(count, rank), optional(stride, rank))))
 }
 
-/// Checks that nothing is selected, for which there is no memory.
+/// For data that is NULL: an error unless nothing is selected.
 #[cold]
 fn check_nothing(len: usize) -> Result<()> {
     if len > 0 { Err(ErrorKind::Argument("data is NULL").into()) } else { Ok(()) }

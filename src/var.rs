@@ -76,7 +76,13 @@ pub unsafe extern "C" fn nczchunk_var_set_fill_value(
     fill_value: *const c_void,
     context: *mut nczchunk_context,
 ) -> c_int {
-    by_promise!(change(var, context, |var| var.set_fill_value(optional(fill_value.cast::<u8>(), var.element_size()))))
+    by_promise!(change(var, context, |var| {
+        // The variable's own is what it has already.
+        if var.fill_value().is_some_and(|own| own.as_ptr() == fill_value.cast()) {
+            return Ok(());
+        }
+        var.set_fill_value(optional(fill_value.cast::<u8>(), var.element_size()))
+    }))
 }
 
 /// Sets the byte order of the stored words: one of the NCZCHUNK_ENDIAN_ constants. Words are swapped between chunk and

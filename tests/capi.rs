@@ -523,6 +523,8 @@ fn what_a_variable_is_made_of_is_told() {
         assert_eq!(nczchunk_var_set_fill_value(var, c"twelve bytes".as_ptr().cast(), none), NOERR);
         let fill_value = std::slice::from_raw_parts(nczchunk_var_fill_value(var).cast::<u8>(), 12);
         assert_eq!(fill_value, b"twelve bytes");
+        assert_eq!(nczchunk_var_set_fill_value(var, nczchunk_var_fill_value(var), none), NOERR);
+        assert_eq!(std::slice::from_raw_parts(nczchunk_var_fill_value(var).cast::<u8>(), 12), b"twelve bytes");
         let dimension = |d| (nczchunk_var_dimlen(var, d), nczchunk_var_chunklen(var, d), nczchunk_var_origin(var, d));
         assert_eq!([0, 1, 2].map(dimension), [(9, 2, 0), (8, 3, -4), (0, 0, 0)]);
         assert_eq!((nczchunk_var_rank(var), nczchunk_var_chunk_bytes(var)), (2, 72));

@@ -39,7 +39,7 @@ pub fn push<T>(dims: &mut Dims<T>, value: impl FnOnce() -> T) -> Result<&mut T> 
         dims.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
     }
     // SAFETY: there is room for another value behind the last; it counts as one once it is written. Its address is
-    // asked for anew, because to set the length is to use the whole list.
+    // asked for anew, because `set_len` borrows the list, which ends earlier pointers.
     unsafe {
         dims.as_mut_ptr().add(len).write(value());
         dims.set_len(len + 1);

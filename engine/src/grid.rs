@@ -345,14 +345,14 @@ impl Grid {
             return Err(ErrorKind::Argument("the numbers of dimension lengths and chunk lengths differ").into());
         }
         dims::check_rank(rank)?;
-        // Filled where it stays, as lists are.
+        // The lists are filled where they stay: to move them takes longer.
         let layout = ChunkLayout { strides: Dims::new(), bytes: 0 };
         let mut grid = Grid { dimensions: Dims::new(), layout, pitch: None, is_regular: true };
         dims::reserve(&mut grid.dimensions, rank)?;
         for (d, (&len, &chunklen)) in dimlens.iter().zip(chunklens).enumerate() {
             grid.dimensions.push(Dimension::new(len, chunklen).map_err(|error| error.in_dimension(d))?);
         }
-        bytes_in_chunk(chunklens.iter().copied(), element_size)?;
+        grid.layout.bytes = bytes_in_chunk(chunklens.iter().copied(), element_size)?;
         dims::fill(&mut grid.layout.strides, rank, 0)?;
         grid.set_order(element_size, 0..rank);
         Ok(grid)

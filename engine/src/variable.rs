@@ -401,11 +401,18 @@ impl Variable {
     }
 }
 
-/// Replaces bytes, where they are, unless an allocation fails.
+/// Replaces bytes. If an allocation fails they stay as they were.
 fn set_bytes(bytes: &mut SmallVec<[u8; 16]>, new: &[u8]) -> Result<()> {
-    bytes.try_reserve_exact(new.len().saturating_sub(bytes.len())).map_err(|_| ErrorKind::OutOfMemory)?;
-    bytes.clear();
-    bytes.extend_from_slice(new);
+    if bytes.spilled() || new.len() > bytes.inline_size() {
+        let mut copy = SmallVec::new();
+        copy.try_reserve_exact(new.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+        copy.extend_from_slice(new);
+        *bytes = copy;
+    } else {
+        // Where they stay: to move a copy takes longer than to make it.
+        bytes.clear();
+        bytes.extend_from_slice(new);
+    }
     Ok(())
 }
 

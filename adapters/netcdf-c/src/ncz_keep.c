@@ -13,8 +13,9 @@
  * - where the chunks of a read cannot all be kept, a part of them may be (ncz_ahead.c);
  * - what all such variables of the process keep, beyond a chunk each, has one bound: the number of bytes that netCDF's
  *   rc file has for NCZCHUNK.CACHE_SIZE, or 24 MiB; but for a file that is only read no more than two fifths of the
- *   memory, beyond 5 MiB, that the process has taken without what is kept. Where it is reached, variables of the same
- *   file that were not used lately give up theirs first. Those of others do not, because other threads may use them.
+ *   memory, beyond 5 MiB, that the process has taken without what is kept, which is asked for once in 2 MiB that come.
+ *   Where it is reached, variables of the same file that were not used lately give up theirs first. Those of others do
+ *   not, because other threads may use them.
  *
  * Three numbers are shared by all files, and changed as atomics: the bytes kept, the most that they have been, and the
  * time. What else must be known of a variable is in a list of its file. The list hangs on the file's map: a copy of the
@@ -31,7 +32,7 @@
 #if NETCDF_CACHE_COUNTS
 
 /* Of a process's memory, LIBRARIES bytes do not count. How much it has taken is asked again after RECENT bytes came. */
-enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 5 << 20, RECENT = 4 << 20 };
+enum { FEW = 1 << 20, USUAL_BOUND = 24 << 20, LIBRARIES = 5 << 20, RECENT = 2 << 20 };
 enum { SEEN = 256, MOST_THREADS = 256, LISTS = 64 };
 
 static size_t kept_by_all, time_of_all;
@@ -72,8 +73,8 @@ typedef struct File {
     struct NCZMAP_API api; /* first: the map holds its address */
     struct NCZMAP_API* original;
     size_t bound;
-    int follows_process; /* the bound does: it is found anew before it is used */
-    size_t found;        /* when it was */
+    int follows_process; /* the bound does: it is found anew every now and then */
+    size_t found;        /* when it was last */
     size_t threads;      /* that may decode */
     size_t reads;        /* of it so far */
     Variable* variables[LISTS];
@@ -200,7 +201,7 @@ static size_t most_of_program(void)
 #ifndef _WIN32
 /* The most memory that this program has taken, in bytes; 0 if the system does not tell. What getrusage tells on Linux
  * includes the program that was in the process before, or that started it. Until this one has taken more, the system is
- * asked in another way, which takes longer: once in 64 calls. */
+ * asked in another way, which takes longer. */
 static size_t most_taken(void)
 {
     struct rusage usage;
@@ -215,28 +216,23 @@ static size_t most_taken(void)
 #endif
 #ifdef __linux__
     {
-        static size_t calls, of_another, own;
-        const size_t call = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+        static size_t of_another = SIZE_MAX; /* not known yet */
+        const size_t known = __atomic_load_n(&of_another, __ATOMIC_RELAXED);
+        size_t own;
 
-        if (call > 0 && most > __atomic_load_n(&of_another, __ATOMIC_RELAXED))
-            return most;
-        if (call % 64 == 0) {
-            const size_t found = most_of_program();
-
-            __atomic_store_n(&own, found, __ATOMIC_RELAXED);
-            if (call == 0 && found < most - most / 16)
-                __atomic_store_n(&of_another, most, __ATOMIC_RELAXED);
+        if (most <= known && (own = most_of_program()) != 0) {
+            if (known == SIZE_MAX)
+                __atomic_store_n(&of_another, own < most - most / 16 ? most : 0, __ATOMIC_RELAXED);
+            most = own;
         }
-        if (__atomic_load_n(&own, __ATOMIC_RELAXED) != 0)
-            most = __atomic_load_n(&own, __ATOMIC_RELAXED);
     }
 #endif
     return most;
 }
 #endif
 
-/* Finds anew what may be kept where netCDF's rc file says nothing. What is written stays, or it would be stored at each
- * turn. What is only read stays as far as it does not make a small process a large one. */
+/* Finds anew, if that was a while ago, what may be kept where netCDF's rc file says nothing. What is written stays, or
+ * it would be stored at each turn. What is only read stays as far as it does not make a small process a large one. */
 static void find_bound(File* file)
 {
 #ifndef _WIN32

@@ -227,10 +227,6 @@ const LARGE_BYTES: usize = 512 << 10;
 /// the lender gets back.
 const STREAM_CHUNK: usize = 64 << 10;
 
-/// In a write of this many bytes to smaller chunks these are worth being prefetched. Measured: the last cache may hold
-/// those of less.
-const UNCACHED_BYTES: usize = 24 << 20;
-
 /// A core's cache holds a chunk up to this many bytes, and what it is decoded from and with.
 const CACHED_CHUNK: usize = 1 << 20;
 
@@ -247,19 +243,22 @@ pub(super) fn volume(variable: &Variable, access: Access, is_lending: bool, byte
     if bytes < LARGE_BYTES {
         return Volume::Small;
     }
+    // A chunk that is written to a buffer is used there at once.
+    let is_kept = access == Access::Read || is_lending;
     let grid = variable.grid(access);
-    let is_short = grid.chunk_bytes() < STREAM_CHUNK;
-    if access == Access::Write {
-        // A chunk that is written to a buffer is used there at once, and the buffer has one at a time.
-        return match (is_lending, is_short) {
-            (true, false) if bytes >= STREAM_BYTES => Volume::Streaming,
-            (true, true) if bytes >= UNCACHED_BYTES => Volume::Large,
-            _ => Volume::Small,
-        };
-    }
     let row = grid.dimensions().last().map_or(1, |dimension| dimension.chunklen()) * variable.element_size();
-    let streams = bytes >= STREAM_BYTES && (!is_short || (row % copy::LINE == 0 && copy::stores_lines()));
-    if streams { Volume::Streaming } else { Volume::Large }
+    let streams = bytes >= STREAM_BYTES
+        && is_kept
+        && (grid.chunk_bytes() >= STREAM_CHUNK
+            || (access == Access::Read && row % copy::LINE == 0 && copy::stores_lines()));
+    if streams {
+        Volume::Streaming
+    } else if access == Access::Read {
+        Volume::Large
+    } else {
+        // A buffer has one chunk at a time.
+        Volume::Small
+    }
 }
 
 /// Prepares the copy of a box, whose axes lead from chunk to memory and are given slowest first.
