@@ -137,7 +137,13 @@ impl Projections {
     /// `OutOfMemory`, if no room was made before.
     #[inline]
     pub(crate) fn push_regular(all: &mut Dims<Projections>, dimension: &Dimension, slice: Slice) -> Result<usize> {
-        dims::push(all, || Projections::regular(dimension, slice)).map(|projections| projections.len)
+        let mut num = 0;
+        dims::push(all, || {
+            let projections = Projections::regular(dimension, slice);
+            num = projections.len;
+            projections
+        })?;
+        Ok(num)
     }
 
     /// The projections onto chunks without a list.
