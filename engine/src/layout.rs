@@ -26,6 +26,9 @@ pub struct Elements<'a> {
 }
 
 impl Layout {
+    /// That of nothing.
+    pub(crate) const EMPTY: Self = Layout { strides: None, first: 0, pointer: 0, len: 0 };
+
     /// Row-major, without gaps. A dimension whose elements the request has in descending order is reversed.
     pub(crate) fn dense(elements: Elements<'_>) -> Result<Self> {
         let len = elements.num_elements * elements.element_size;
@@ -38,7 +41,7 @@ impl Layout {
             }
             return Layout::strided(elements, &strides, 0, len);
         }
-        Ok(Layout { strides: None, first: 0, pointer: 0, len })
+        Ok(Layout { len, ..Layout::EMPTY })
     }
 
     /// Any strides, in memory of `len` bytes with the request's first element at `first`.

@@ -53,6 +53,15 @@ enum Kept<'v> {
     Owned(Box<Variable>),
 }
 
+impl Kept<'_> {
+    fn get(&self) -> &Variable {
+        match self {
+            Kept::Borrowed(variable) => variable,
+            Kept::Owned(variable) => variable,
+        }
+    }
+}
+
 impl<'v> Plan<'v> {
     /// The plan for a request, which is checked against the variable (see [`Hyperslab`]). The elements are row-major
     /// and without gaps in memory. A plan for writing uses the variable's [write grid](Variable::set_write_grid).
@@ -61,41 +70,56 @@ impl<'v> Plan<'v> {
     /// `Stride`, `Start`, `Edge`, `Beyond`; `Argument` if the selection has more than `isize::MAX` bytes;
     /// `OutOfMemory`.
     pub fn new(variable: &'v Variable, hyperslab: &Hyperslab<'_>, access: Access) -> Result<Self> {
+        let mut plan = Plan::of_nothing(variable, access);
+        plan.select(hyperslab)?;
+        Ok(plan)
+    }
+
+    /// A plan that selects nothing yet. It is made where it stays, for it is large.
+    #[inline]
+    pub(crate) fn of_nothing(variable: &'v Variable, access: Access) -> Self {
+        let (variable, layout) = (Kept::Borrowed(variable), Layout::EMPTY);
+        let (dimensions, selection) = (Dims::new(), Selection::Slices);
+        Plan { variable, access, dimensions, selection, num_chunks: 0, num_elements: 0, layout }
+    }
+
+    /// Makes a plan of nothing one for a request: see [`new`](Self::new). After an error it is of no use.
+    pub(crate) fn select(&mut self, hyperslab: &Hyperslab<'_>) -> Result<()> {
+        let (variable, access, dimensions) = (self.variable.get(), self.access, &mut self.dimensions);
         let (grid, element_size) = (variable.grid(access), variable.element_size());
-        let (mut dimensions, mut selection) = (Dims::new(), Selection::Slices);
         // A count of 0 leaves nothing, however large the others are.
         let (mut num_elements, mut num_chunks) = (1usize, 1usize);
         match hyperslab.chosen() {
             Chosen::Nothing if grid.is_regular() => {
-                dims::reserve(&mut dimensions, grid.rank())?;
+                dims::reserve(dimensions, grid.rank())?;
                 let slice = hyperslab.slices::<false>(grid.dimensions(), access)?;
                 for (d, dimension) in grid.dimensions().iter().enumerate() {
                     let slice = slice(d);
                     num_elements = num_elements.saturating_mul(slice.count());
-                    let num = Projections::push_regular(&mut dimensions, dimension, slice)?;
+                    let num = Projections::push_regular(dimensions, dimension, slice)?;
                     num_chunks = num_chunks.saturating_mul(num);
                 }
             }
             Chosen::Nothing | Chosen::Indices(_) => {
-                // Not above: there it makes small plans of slices take an eighth longer.
                 if matches!(hyperslab.chosen(), Chosen::Indices(_)) {
-                    selection = Selection::Lists;
+                    self.selection = Selection::Lists;
                 }
-                Plan::project(grid, hyperslab, access, &mut dimensions)?;
+                Plan::project(grid, hyperslab, access, dimensions)?;
                 num_elements = product(dimensions.iter().map(|projections| projections.slice().count()));
                 num_chunks = product(dimensions.iter().map(Projections::len));
             }
             Chosen::Points(num_points, coordinates) => {
                 check_selected(num_points, element_size)?;
-                let points = Plan::sort_points(variable, (num_points, coordinates), access, &mut dimensions)?;
-                selection = Selection::Points(points);
+                let points = Plan::sort_points(variable, (num_points, coordinates), access, dimensions)?;
+                self.selection = Selection::Points(points);
                 (num_elements, num_chunks) = (num_points, dimensions.iter().map(Projections::len).sum());
             }
         }
         check_selected(num_elements, element_size)?;
         // Every touched chunk holds a selected element, so there are no more chunks than elements.
-        let layout = Layout::dense(Elements { dimensions: &dimensions, num_elements, element_size })?;
-        Ok(Plan { variable: Kept::Borrowed(variable), access, dimensions, selection, num_chunks, num_elements, layout })
+        self.layout = Layout::dense(Elements { dimensions, num_elements, element_size })?;
+        (self.num_chunks, self.num_elements) = (num_chunks, num_elements);
+        Ok(())
     }
 
     /// The projections of what may have lists of indices, onto chunks that may have lists of lengths.
@@ -171,10 +195,7 @@ impl<'v> Plan<'v> {
 impl Plan<'_> {
     /// The variable that the plan is for.
     pub fn variable(&self) -> &Variable {
-        match &self.variable {
-            Kept::Borrowed(variable) => variable,
-            Kept::Owned(variable) => variable,
-        }
+        self.variable.get()
     }
 
     /// Whether the plan is for reading or writing. A plan for reading uses the variable's chunks, a plan for writing

@@ -87,25 +87,24 @@ pub struct StridedCopy {
     destination: Extent,
 }
 
-impl Default for StridedCopy {
-    /// A copy that is not prepared yet. It runs for no box.
-    fn default() -> Self {
+/// Preparation.
+impl StridedCopy {
+    /// A copy that is not prepared yet, for a transfer that writes so much. It runs for no box.
+    #[inline]
+    pub(crate) fn unprepared(volume: Volume) -> Self {
         StridedCopy {
             element_size: 1,
             unit: 0,
             swap: false,
             axes: SmallVec::new(),
             is_transposed: false,
-            volume: Volume::Small,
+            volume,
             kernel: portable::units,
             source: Extent::UNBOUNDED,
             destination: Extent::UNBOUNDED,
         }
     }
-}
 
-/// Preparation.
-impl StridedCopy {
     /// Prepares the copy of a box of elements of `element_size` bytes; `axes` come innermost first. With `swap`, the
     /// bytes of every word of that size are reversed during the copy; an element is a whole number of words.
     ///
@@ -117,21 +116,16 @@ impl StridedCopy {
         if element_size == 0 || !swap.is_none_or(is_word) {
             return Err(ErrorKind::Internal.into());
         }
-        let mut copy = StridedCopy::default();
+        let mut copy = StridedCopy::unprepared(Volume::Small);
         copy.prepare(element_size, swap, axes)?;
         Ok(copy)
     }
 
     /// Prepares another copy, which is a part of the same transfer.
     pub fn like(&self, element_size: usize, swap: Option<usize>, axes: impl Iterator<Item = Axis>) -> Result<Self> {
-        let mut copy = StridedCopy { volume: self.volume, ..StridedCopy::default() };
+        let mut copy = StridedCopy::unprepared(self.volume);
         copy.prepare(element_size, swap, axes)?;
         Ok(copy)
-    }
-
-    /// Says how much the transfer writes. To be called before the copy is prepared.
-    pub(crate) fn set_volume(&mut self, volume: Volume) {
-        self.volume = volume;
     }
 
     /// How much the transfer writes.

@@ -104,8 +104,7 @@ fn check(element_size: usize, swap: Option<usize>, axes: &[(usize, isize, isize)
     let axes: Vec<Axis> =
         axes.iter().map(|&(count, source, destination)| Axis { count, source, destination }).collect();
     let prepared = |volume: Volume| {
-        let mut copy = StridedCopy::default();
-        copy.set_volume(volume);
+        let mut copy = StridedCopy::unprepared(volume);
         copy.prepare(element_size, swap, axes.iter().copied()).unwrap();
         copy
     };
@@ -352,7 +351,7 @@ fn all_small_sizes() {
 /// A copy that is prepared step by step, and again for something else.
 #[test]
 fn step_by_step() {
-    let mut copy = StridedCopy::default();
+    let mut copy = StridedCopy::unprepared(Volume::Small);
     let source: Vec<u8> = (0..64).collect();
     let mut memory = [0; 8];
     let mut run = |copy: &StridedCopy, from| {
@@ -395,8 +394,7 @@ fn boxes_beyond_all_memory_are_refused() {
     let axis = Axis { count: usize::MAX, source: isize::MAX, destination: 4 };
     for volume in [Volume::Small, Volume::Large, Volume::Streaming] {
         for first in [axis, Axis { source: 8, ..axis }] {
-            let mut copy = StridedCopy::default();
-            copy.set_volume(volume);
+            let mut copy = StridedCopy::unprepared(volume);
             copy.prepare(4, None, [first, axis].into_iter()).unwrap();
             assert!(run(&copy, &[0; 64], 0, &mut [MaybeUninit::uninit(); 64], 0).is_err());
         }

@@ -1,7 +1,7 @@
 //! A single element, from a chunk on loan: what many small reads do has the shortest way.
 
 use super::piece::{self, Mover, Piece};
-use crate::copy::{self, Destination, StridedCopy};
+use crate::copy::{self, Destination, StridedCopy, Volume};
 use crate::error::Result;
 use crate::grid::Access;
 use crate::store::{self, BorrowedChunk, Request, Take, ZeroCopyReader};
@@ -45,7 +45,7 @@ impl SingleElement<'_> {
     }
 
     fn read_fill_value(&self, variable: &Variable, out: &mut Destination<'_>) -> Result<()> {
-        let mut copy = StridedCopy::default();
+        let mut copy = StridedCopy::unprepared(Volume::Small);
         piece::prepare(&mut copy, variable, Access::Read, &[])?;
         let piece = Piece {
             indices: self.indices,

@@ -100,15 +100,15 @@ impl<'a> Transfer<'a> {
         let cache = self.store.cache().filter(|_| self.options.uses_cache);
         let turn = cache.map(|cache| cache.begin());
         let may_share = self.may_share();
-        self.run(may_share, done, |threads| {
+        let begin = |threads| {
             // SAFETY: workers have different chunks, whose boxes share no memory: where two elements may, there is one
             // worker.
             #[allow(unsafe_code)]
-            let mut out = unsafe { out.alias() };
+            let out = unsafe { out.alias() };
             let threads = if may_share { threads } else { Threads::ONE };
-            let mut reading = Reading::new(self.plan.variable(), self.store, turn, threads);
-            move |piece: &Piece<'_>| reading.piece(piece, &mut out)
-        })
+            (Reading::new(self.plan.variable(), self.store, turn, threads), out)
+        };
+        self.run(may_share, done, begin, |(reading, out), piece| reading.piece(piece, out))
     }
 
     /// Reads from a store that is asked for many chunks together.
@@ -211,10 +211,8 @@ impl<'a> Transfer<'a> {
             let workers = self.max_workers(self.may_share());
             return self.run_in_flight(reader, (workers, 0), Some(data), &nothing.into(), done);
         }
-        self.run(self.may_share(), done, |threads| {
-            let mut writing = Writing::new(self.plan.variable(), self.store, threads);
-            move |piece: &Piece<'_>| writing.piece(piece, data)
-        })
+        let begin = |threads| Writing::new(self.plan.variable(), self.store, threads);
+        self.run(self.may_share(), done, begin, |writing, piece| writing.piece(piece, data))
     }
 
     fn tracker(&self) -> Tracker {
@@ -228,6 +226,7 @@ impl<'a> Transfer<'a> {
     }
 
     /// Whether several threads may do this.
+    #[inline]
     fn may_share(&self) -> bool {
         self.options.threads > 1
             && self.store.is_concurrent()
@@ -235,13 +234,16 @@ impl<'a> Transfer<'a> {
             && (self.plan.access() == Access::Write || self.plan.is_disjoint())
     }
 
-    /// Does the pieces of all chunks, by several threads if they may share them: by `begin` each thread gets what it
-    /// does for a piece, for which it may use so many threads. Counts the chunks done.
+    /// Does `one` for the pieces of all chunks, by several threads if they may share them: by `begin` each thread gets
+    /// what it needs for that, if it may use so many threads for a piece. Counts the chunks done.
     #[inline]
-    fn run<W>(&self, may_share: bool, done: &mut usize, begin: impl Fn(Threads<'a>) -> W + Sync) -> Result<()>
-    where
-        W: FnMut(&Piece<'_>) -> Result<()>,
-    {
+    fn run<W>(
+        &self,
+        may_share: bool,
+        done: &mut usize,
+        begin: impl Fn(Threads<'a>) -> W + Sync,
+        one: impl Fn(&mut W, &Piece<'_>) -> Result<()> + Sync,
+    ) -> Result<()> {
         let (access, bytes) = (self.plan.access(), self.plan.selected_bytes());
         let lender = self.store.lender_of(self.plan.variable());
         let is_lending = lender.is_some();
@@ -256,11 +258,16 @@ impl<'a> Transfer<'a> {
         let mut sample = if samples { Sample::new(self.chunks.len()) } else { None };
         if workers == 1 || samples {
             let (threads, progress) = (self.options.threads(), self.options.progress);
-            job.do_in_order(self.chunks.clone(), progress, done, &mut begin(threads), &mut sample)?;
+            let mut own = begin(threads);
+            let mut one = |piece: &Piece<'_>| one(&mut own, piece);
+            job.do_in_order(self.chunks.clone(), progress, done, &mut one, &mut sample)?;
         }
         if *done < self.chunks.len() {
             let workers = sample.map_or(workers, |sample| workers.min(1 + sample.helpers));
-            self.share(&job, workers, done, &begin)?;
+            self.share(workers, done, &|queue, progress, threads| {
+                let mut own = begin(threads);
+                job.do_from(queue, workers, progress, |piece| one(&mut own, piece));
+            })?;
         }
         job.tracker.finish(self.options.progress);
         Ok(())
@@ -272,27 +279,24 @@ impl<'a> Transfer<'a> {
         Ok(self.coders()? >= workers)
     }
 
-    /// Has the pieces of the chunks after those that are done be done by so many threads.
+    /// Has the chunks after those that are done be done by so many threads, each of which does `work` for what a queue
+    /// has for it.
     #[inline(never)]
-    fn share<W>(
+    fn share(
         &self,
-        job: &Job<'_>,
         workers: usize,
         done: &mut usize,
-        begin: &(impl Fn(Threads<'a>) -> W + Sync),
-    ) -> Result<()>
-    where
-        W: FnMut(&Piece<'_>) -> Result<()>,
-    {
+        work: &(impl Fn(&Queue, Option<ProgressFunction<'_>>, Threads<'a>) + Sync),
+    ) -> Result<()> {
         let (before, is_fetching, threads) = (*done, Fetching::is_under_way(), self.options.threads());
         let (queue, each) = (Queue::new(self.chunks.start + before..self.chunks.end), threads.divided_by(workers));
         threads.run(
             workers,
             &|| {
                 let _fetching = Fetching::inherited(is_fetching);
-                job.do_from(&queue, workers, None, begin(each));
+                work(&queue, None, each);
             },
-            || job.do_from(&queue, workers, self.options.progress, begin(each)),
+            || work(&queue, self.options.progress, each),
             &|| queue.fail_all(ErrorKind::Internal.into()),
         );
         let result = queue.finish(done);
@@ -367,14 +371,14 @@ impl<'a> Job<'a> {
 /// The pieces of a job, as one thread goes through them.
 struct Pieces<'a> {
     job: &'a Job<'a>,
-    /// Made when the first piece is wanted that was not prepared.
-    walk: Option<Walk<'a>>,
+    /// To those that were not prepared.
+    walk: Walk<'a>,
 }
 
 impl<'a> Pieces<'a> {
     #[inline]
     fn new(job: &'a Job<'a>) -> Self {
-        Pieces { job, walk: None }
+        Pieces { job, walk: Walk::new(job.plan, job.volume) }
     }
 
     /// Does `one` for the piece of a chunk. It is found quickest if the chunk is the one after the last.
@@ -384,9 +388,8 @@ impl<'a> Pieces<'a> {
         if let Some(piece) = job.prepared.and_then(|prepared| prepared.piece(chunk)) {
             return job.one(&piece, one);
         }
-        let walk = self.walk.get_or_insert_with(|| Walk::new(job.plan, job.volume));
-        walk.go_to(chunk)?;
-        job.one(&walk.piece()?, one)
+        self.walk.go_to(chunk)?;
+        job.one(&self.walk.piece()?, one)
     }
 }
 

@@ -319,11 +319,10 @@ fn read_plan<'o>(
     options: &Options<'_>,
     done: &mut usize,
 ) -> Result<()> {
-    let plan = Plan::new(variable, hyperslab, Access::Read);
-    // It is large, and stays where it is.
-    let Ok(plan) = &plan else { return plan.map(|_| ()) };
+    let mut plan = Plan::of_nothing(variable, Access::Read);
+    plan.select(hyperslab)?;
     let out = out(plan.selected_bytes())?;
-    Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
+    Transfer::new(&plan, None, store, 0..plan.num_chunks(), options)?.read(out, done)
 }
 
 /// Writes a hyperslab from the memory that `data` gives for so many bytes, row-major and without gaps. `done` receives
@@ -343,11 +342,10 @@ pub fn write<'d>(
             Writing::new(variable, store, options.threads()).single(&single, data)
         });
     }
-    let plan = Plan::new(variable, hyperslab, Access::Write);
-    // As in `read_plan`.
-    let Ok(plan) = &plan else { return plan.map(|_| ()) };
+    let mut plan = Plan::of_nothing(variable, Access::Write);
+    plan.select(hyperslab)?;
     let data = data(plan.selected_bytes())?;
-    Transfer::new(plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
+    Transfer::new(&plan, None, store, 0..plan.num_chunks(), options)?.write(data, done)
 }
 
 /// Transfers a request that touches one chunk.

@@ -6,7 +6,7 @@ use super::element::SingleElement;
 use super::piece::{self, Mover, Piece};
 use super::read::Reading;
 use super::walk::Walk;
-use crate::copy::{Axis, Destination, StridedCopy};
+use crate::copy::{Axis, Destination, StridedCopy, Volume};
 use crate::dims::{self, Dims};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Access;
@@ -73,10 +73,11 @@ impl Prepared {
             let shape = match shapes.iter().position(|shape| shape.axes.as_slice() == piece.axes) {
                 Some(shape) => shape,
                 None => {
-                    let mut shape = Shape { axes: dims::copied(piece.axes.iter().copied())?, copy: Default::default() };
-                    piece::prepare(&mut shape.copy, plan.variable(), plan.access(), piece.axes)?;
+                    let axes = dims::copied(piece.axes.iter().copied())?;
+                    let mut copy = StridedCopy::unprepared(Volume::Small);
+                    piece::prepare(&mut copy, plan.variable(), plan.access(), &axes)?;
                     shapes.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory)?;
-                    shapes.push(shape);
+                    shapes.push(Shape { axes, copy });
                     shapes.len() - 1
                 }
             };

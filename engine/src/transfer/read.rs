@@ -134,6 +134,10 @@ fn get<'e>(
 }
 
 /// What one thread needs to read pieces of a variable's chunks.
+///
+/// The fields have this order in memory: with `turn` before the mover's copy, which is not there at first, the compiler
+/// makes both elsewhere and copies them.
+#[repr(C)]
 pub(super) struct Reading<'a> {
     variable: &'a Variable,
     store: &'a ChunkStore<'a>,
@@ -159,8 +163,17 @@ impl<'a> Reading<'a> {
         turn: Option<Turn>,
         threads: Threads<'a>,
     ) -> Self {
-        let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Read));
-        Reading { variable, store, lender, mover, workspace: None, transfer: turn, turn, threads, waits: false }
+        Reading {
+            variable,
+            store,
+            lender: store.lender_of(variable),
+            mover: Mover::new(variable, Access::Read),
+            workspace: None,
+            transfer: turn,
+            turn,
+            threads,
+            waits: false,
+        }
     }
 
     /// Reads a piece.
@@ -175,9 +188,8 @@ impl<'a> Reading<'a> {
     /// Reads a request that touches one chunk.
     #[inline]
     pub(super) fn single(&mut self, single: &Single, out: &mut Destination<'_>) -> Result<()> {
-        let mut copy = StridedCopy::default();
-        copy.set_volume(piece::volume(self.variable, Access::Read, false, single.selected_bytes()));
-        let _fence = Fence::new(copy.volume());
+        let volume = piece::volume(self.variable, Access::Read, false, single.selected_bytes());
+        let (mut copy, _fence) = (StridedCopy::unprepared(volume), Fence::new(volume));
         self.piece(&single.piece(self.variable, Access::Read, &mut copy)?, out)
     }
 

@@ -11,12 +11,20 @@ use crate::plan::Plan;
 use crate::projection::Projection;
 
 /// A position in a plan, and the piece there. A step to the next piece costs only what the dimensions cost that move.
+///
+/// The fields have this order in memory: where an empty list would lie before a field that begins as zero, the compiler
+/// makes both elsewhere, with the list's room, and copies all of it.
+#[repr(C)]
 pub(super) struct Walk<'a> {
     plan: &'a Plan<'a>,
     grid: &'a Grid,
     projections: Dims<Projection>,
     indices: Dims<isize>,
     axes: Dims<Axis>,
+    /// The chunk to which the walk advances from the current one; none if it has not begun, for no plan has so many,
+    /// nor where chunks have layouts of their own, or lists.
+    next: usize,
+    copy: StridedCopy,
     chunk_offset: usize,
     memory_offset: usize,
     /// Of lists of indices and points, where what the copy moves is, innermost first.
@@ -24,23 +32,17 @@ pub(super) struct Walk<'a> {
     /// How many shapes there have been, and whether the copy is for the current one.
     shape: usize,
     is_prepared: bool,
-    copy: StridedCopy,
     /// Whether boxes of the current shape are whole chunks.
     is_whole: bool,
     /// The layout of the current chunk, if it is not that of all.
     layout: Option<ChunkLayout>,
     chunk_bytes: usize,
-    /// The chunk to which the walk advances from the current one; none if it has not begun, for no plan has so many,
-    /// nor where chunks have layouts of their own, or lists.
-    next: usize,
 }
 
 impl<'a> Walk<'a> {
     /// A walk that has not begun. Its copies are of a transfer that writes so much.
     #[inline]
     pub(super) fn new(plan: &'a Plan<'a>, volume: Volume) -> Self {
-        let mut copy = StridedCopy::default();
-        copy.set_volume(volume);
         Walk {
             plan,
             grid: plan.grid(),
@@ -52,7 +54,7 @@ impl<'a> Walk<'a> {
             lists: Vec::new(),
             shape: 0,
             is_prepared: false,
-            copy,
+            copy: StridedCopy::unprepared(volume),
             is_whole: false,
             layout: None,
             chunk_bytes: plan.grid().chunk_bytes(),

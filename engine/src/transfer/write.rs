@@ -27,8 +27,8 @@ pub(super) struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     pub(super) fn new(variable: &'a Variable, store: &'a ChunkStore<'a>, threads: Threads<'a>) -> Self {
-        let (lender, mover) = (store.lender_of(variable), Mover::new(variable, Access::Write));
-        Writing { variable, store, lender, mover, workspace: None, threads }
+        let lender = store.lender_of(variable);
+        Writing { variable, store, lender, mover: Mover::new(variable, Access::Write), workspace: None, threads }
     }
 
     /// Writes a piece.
@@ -51,9 +51,9 @@ impl<'a> Writing<'a> {
 
     /// Writes a request that touches one chunk.
     pub(super) fn single(&mut self, single: &Single, data: Source<'_>) -> Result<()> {
-        let mut copy = StridedCopy::default();
         let (is_lending, bytes) = (self.lender.is_some(), single.selected_bytes());
-        copy.set_volume(piece::volume(self.variable, Access::Write, is_lending, bytes));
+        let volume = piece::volume(self.variable, Access::Write, is_lending, bytes);
+        let mut copy = StridedCopy::unprepared(volume);
         self.piece(&single.piece(self.variable, Access::Write, &mut copy)?, data)
     }
 
