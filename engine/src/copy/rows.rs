@@ -115,10 +115,9 @@ impl Rows {
 pub(super) type Kernel = unsafe fn(source: *const u8, destination: *mut u8, unit: usize, rows: &Rows);
 
 /// How much the transfer writes that a copy is a part of, as far as the processor's caches are concerned.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Volume {
     /// It may all be in the caches.
-    #[default]
     Small,
     /// It is more than the nearest caches hold, and worth being prefetched.
     Large,

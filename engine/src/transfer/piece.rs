@@ -243,21 +243,19 @@ pub(super) fn volume(variable: &Variable, access: Access, is_lending: bool, byte
     if bytes < LARGE_BYTES {
         return Volume::Small;
     }
-    // A chunk that is written to a buffer is used there at once.
-    let is_kept = access == Access::Read || is_lending;
     let grid = variable.grid(access);
-    let row = grid.dimensions().last().map_or(1, |dimension| dimension.chunklen()) * variable.element_size();
-    let streams = bytes >= STREAM_BYTES
-        && is_kept
-        && (grid.chunk_bytes() >= STREAM_CHUNK
-            || (access == Access::Read && row % copy::LINE == 0 && copy::stores_lines()));
-    if streams {
-        Volume::Streaming
-    } else if access == Access::Read {
-        Volume::Large
-    } else {
-        // A buffer has one chunk at a time.
-        Volume::Small
+    let is_long = grid.chunk_bytes() >= STREAM_CHUNK;
+    let has_lines = || {
+        let row = grid.dimensions().last().map_or(1, |dimension| dimension.chunklen()) * variable.element_size();
+        row % copy::LINE == 0 && copy::stores_lines()
+    };
+    match access {
+        Access::Read if bytes >= STREAM_BYTES && (is_long || has_lines()) => Volume::Streaming,
+        Access::Read => Volume::Large,
+        // A chunk that is written to a buffer is used there at once.
+        Access::Write if bytes >= STREAM_BYTES && is_long && is_lending => Volume::Streaming,
+        // One chunk at a time.
+        Access::Write => Volume::Small,
     }
 }
 
